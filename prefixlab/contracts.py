@@ -1,0 +1,157 @@
+"""The protocols of everything that can be added by adding one file: formats, templates, tokenizers, engines, reports.
+
+Each family lives in a folder of that name. A module there that defines the constant named below is found by scanning
+the folder (`registry.py`); nothing is registered by hand.
+
+| folder | constant | protocol |
+|---|---|---|
+| `readers/` | `FORMAT` | `RecordFormat` |
+| `engines/` | `ENGINE` | `Engine` |
+| `reporters/` | `REPORTER` | `Reporter` |
+| `tokenizers/` | `FAMILY` | `TokenizerFamily` |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
+
+from prefixlab.records import Location, Outcome, Rendering, Report, Request
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """How records are read: where the tags lie (`NAME -> json.path`), beside the places every format knows."""
+
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+
+class RecordFormat(Protocol):
+    """One log format: recognises a parsed record by its content and turns it into requests."""
+
+    name: str
+    summary: str
+
+    def recognises(self, record: Any) -> bool:
+        """Whether this record is of the format. Cheap, and never raises."""
+        ...
+
+    def requests(self, record: Any, where: Location, options: ReadOptions) -> Iterable[Request]:
+        """The record's requests, as logged.
+
+        Raises:
+            BadRecord: the record is of this format but cannot be used; says what is wrong and what to do.
+        """
+        ...
+
+
+class Renderer(Protocol):
+    """A chat template at work: a chat body in, text with origins out."""
+
+    name: str
+    sha256: str | None
+    notes: tuple[str, ...]
+    """Sentences for the report, such as that the layout is not the provider's own."""
+
+    def render(self, request: Request) -> Rendering:
+        """The request's prompt.
+
+        Raises:
+            BadRecord: the template refuses the request.
+        """
+        ...
+
+
+class TextTokenizer(Protocol):
+    """A vocabulary at work on text. Ids come as bytes, four a token, little-endian."""
+
+    name: str
+    source: str
+    """Where the vocabulary came from: a name, a file's base name, a hub id; never an absolute path."""
+    sha256: str | None
+    special_tokens: Mapping[str, int]
+    """Texts that become one id wherever the served tokenizer parses them."""
+    specials_in_content: bool
+    """Whether look-alikes of special tokens in user text become special tokens, as in a served Hugging Face tokenizer."""
+    cuts_at_whitespace: bool
+    """Whether every place between a non-blank and a blank, and behind a line break before a non-blank other than `/`,
+    is a boundary of pre-tokens, so that text may be encoded piecewise there."""
+    bos: bytes
+    """Ids that the tokenizer puts ahead of a plain prompt on the completions route; empty where it puts none."""
+
+    def encode_ordinary(self, text: str) -> bytes:
+        """The ids of text that is known to hold no special token, or whose look-alikes count as text."""
+        ...
+
+    def decode(self, tokens: bytes) -> bytes:
+        """The UTF-8 bytes that the ids stand for."""
+        ...
+
+
+class TokenizerFamily(Protocol):
+    """A way to get a tokenizer from a name or a path."""
+
+    name: str
+    summary: str
+
+    def load(self, wanted: str, *, offline: bool) -> TextTokenizer | None:
+        """The tokenizer, or None where the name is not of this family.
+
+        Raises:
+            PrefixlabError: the name is of this family but its vocabulary cannot be had; names the ways out.
+        """
+        ...
+
+    def known(self) -> Iterable[Mapping[str, str]]:
+        """Rows for `prefixlab tokenizers`: `name`, `source`, `offline` (yes, no, cached)."""
+        ...
+
+
+class Engine(Protocol):
+    """An engine's rule with an unlimited cache: which of the shared tokens it would really reuse."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    follows: ClassVar[str]
+    """The upstream version whose behaviour this is."""
+    default_block_size: ClassVar[int]
+
+    @property
+    def block_size(self) -> int: ...
+
+    @property
+    def min_tokens(self) -> int: ...
+
+    def aligned_tokens(self, shared_tokens: int, prompt_tokens: int) -> int:
+        """Tokens reused of `shared_tokens` that equal an earlier sequence, for a prompt of `prompt_tokens`."""
+        ...
+
+    def last_token_loss(self, shared_tokens: int, prompt_tokens: int) -> int:
+        """Tokens that only the rule that the last prompt token is always computed denies."""
+        ...
+
+
+class Reporter(Protocol):
+    """A form of a report."""
+
+    name: str
+    """What `--format` calls it."""
+    endings: tuple[str, ...]
+    """File endings that choose it for `-o FILE`."""
+
+    def render(self, report: Report, *, per_request: bool, width: int) -> bytes:
+        """The whole document."""
+        ...
+
+
+__all__ = [
+    "Engine",
+    "Outcome",
+    "ReadOptions",
+    "RecordFormat",
+    "Renderer",
+    "Reporter",
+    "TextTokenizer",
+    "TokenizerFamily",
+]

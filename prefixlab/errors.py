@@ -1,0 +1,35 @@
+"""The one kind of failure a person sees: what is wrong, where, and what to do about it."""
+
+from __future__ import annotations
+
+
+class PrefixlabError(Exception):
+    """A mistake in the input or the call, said as `path:line: what is wrong. What to do.`
+
+    The command line prints `str(error)` on one line and exits with status 2.
+    """
+
+    def __init__(self, what: str, todo: str = "", *, path: str | None = None, line: int | None = None) -> None:
+        self.what = what.rstrip(".")
+        self.todo = todo.rstrip(".")
+        self.path = path
+        self.line = line
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        where = "" if self.path is None else self.path if self.line is None else f"{self.path}:{self.line}"
+        said = ". ".join(part for part in (self.what, self.todo) if part) + "."
+        said = " ".join(said.split())
+        return f"{where}: {said}" if where else said
+
+
+class BadRecord(PrefixlabError):
+    """One record that cannot be used. `--skip-bad` counts it and goes on; without it the run stops."""
+
+
+class MissingExtra(PrefixlabError):
+    """A capability whose optional dependency is not installed."""
+
+    def __init__(self, wants: str, extra: str) -> None:
+        super().__init__(f"{wants} needs an optional dependency", f"Install it with: pip install 'prefixlab[{extra}]'")
+        self.extra = extra

@@ -1,0 +1,454 @@
+"""The nouns that travel through prefixlab, each refusing to exist in a broken state.
+
+A log's record becomes a `Request` (exactly as logged), a request is rendered to `Segment`s (text that knows where it
+came from), segments are tokenized to `Piece`s made of interned `Run`s, and a `Prompt` is a request's pieces. Token ids
+travel as `bytes`: four bytes a token, little-endian, so that a comparison of two prompts is one memory comparison and
+no token is a Python object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+TOKEN_BYTES = 4
+"""Bytes that one token id takes in every `tokens` value (unsigned, little-endian)."""
+
+
+class Location(NamedTuple):
+    """Where a record stands: the path as the user gave it, and its line from 1."""
+
+    path: str
+    line: int
+
+
+class Namespace(NamedTuple):
+    """What an engine keys its cache by beside the tokens; requests of two namespaces never share."""
+
+    model: str = ""
+    lora: str = ""
+    salt: str = ""
+
+
+# --- a request, as logged ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """An OpenAI-style chat body. Values are those of the log: key order, argument strings and parts are kept.
+
+    `content_paths` gives, for each message, the JSON path of its content in the body (`messages[0].content`; for a
+    Responses body `instructions` or `input[2].content`). `template_kwargs` are extra variables for the chat template.
+    """
+
+    messages: list[dict[str, Any]]
+    tools: list[Any] | None = None
+    documents: list[Any] | None = None
+    template_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    add_generation_prompt: bool = True
+    continue_final_message: bool = False
+    content_paths: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.content_paths is not None and len(self.content_paths) != len(self.messages):
+            raise ValueError("one content path for each message")
+
+
+@dataclass(frozen=True, slots=True)
+class AnthropicChat:
+    """An Anthropic Messages body: `tools`, `system` (text or blocks) and `messages`, as logged."""
+
+    messages: list[dict[str, Any]]
+    system: Any = None
+    tools: list[Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A plain prompt, not templated. `path` is its JSON path in the record (empty for a line of text)."""
+
+    prompt: str
+    path: str = "prompt"
+
+
+@dataclass(frozen=True, slots=True)
+class TokenIds:
+    """A prompt logged as token ids, four bytes each."""
+
+    tokens: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class BlockHashes:
+    """A prompt logged as chained block ids (Mooncake, Bailian): `block_tokens` tokens an id, the last one perhaps less."""
+
+    hash_ids: tuple[int, ...]
+    block_tokens: int
+    prompt_tokens: int
+
+    def __post_init__(self) -> None:
+        needed = -(-self.prompt_tokens // self.block_tokens)
+        if len(self.hash_ids) != needed:
+            raise ValueError(
+                f"{len(self.hash_ids)} hash_ids do not fit input_length {self.prompt_tokens}: "
+                f"{needed} blocks of {self.block_tokens} tokens are expected"
+            )
+
+
+Body = Chat | AnthropicChat | Text | TokenIds | BlockHashes
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What the model generated, where the log has it: ids as sampled, or the text of the answer."""
+
+    text: str | None = None
+    tokens: bytes | None = None
+    finish_reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request, exactly as logged. `arrived_at` and `ended_at` are seconds since 1970 (UTC), where known."""
+
+    id: str
+    location: Location
+    body: Body
+    arrived_at: float | None = None
+    ended_at: float | None = None
+    namespace: Namespace = Namespace()
+    tags: Mapping[str, str] = field(default_factory=dict)
+    output: Output | None = None
+    observed_cached_tokens: int | None = None
+    observed_prompt_tokens: int | None = None
+
+
+# --- a request, rendered ----------------------------------------------------------------------------------------------
+
+
+class Origin(NamedTuple):
+    """Where a piece of rendered text came from: JSON path in the body and the role of its message.
+
+    Text of the chat template itself has the path `""` and the role `template`.
+    """
+
+    path: str
+    role: str
+
+
+TEMPLATE = Origin("", "template")
+
+
+class Segment(NamedTuple):
+    """Rendered text of one origin.
+
+    `image` is set for the placeholder tokens of an image: `image_tokens` tokens whose identity is the image's URL or
+    payload digest, whatever the tokenizer makes of the text.
+    """
+
+    text: str
+    origin: Origin
+    image: str | None = None
+    image_tokens: int = 0
+
+
+class Rendering(NamedTuple):
+    """A rendered request: segments that tile the text, and the JSON paths whose content the template left out."""
+
+    segments: tuple[Segment, ...]
+    dropped: tuple[str, ...] = ()
+
+
+# --- a request, tokenized ---------------------------------------------------------------------------------------------
+
+
+class Run:
+    """Text that tokenizes on its own, with its tokens. Interned by the encoder: one object for one text."""
+
+    __slots__ = ("text", "tokens")
+
+    def __init__(self, text: str, tokens: bytes) -> None:
+        if len(tokens) % TOKEN_BYTES:
+            raise ValueError("a run has whole tokens")
+        self.text = text
+        self.tokens = tokens
+
+    def __repr__(self) -> str:
+        return f"Run({self.text!r}, {len(self.tokens) // TOKEN_BYTES} tokens)"
+
+
+class Span(NamedTuple):
+    """The next `chars` characters of a piece come from `origin`."""
+
+    origin: Origin
+    chars: int
+
+
+class Piece:
+    """Consecutive text of a prompt: tiled by `spans` (where it came from) and by `runs` (how it tokenizes)."""
+
+    __slots__ = ("runs", "spans", "token_count")
+
+    def __init__(self, spans: tuple[Span, ...], runs: tuple[Run, ...]) -> None:
+        if sum(span.chars for span in spans) != sum([len(run.text) for run in runs]):
+            raise ValueError("the spans of a piece and its runs must tile the same text")
+        self.spans = spans
+        self.runs = runs
+        self.token_count = sum([len(run.tokens) for run in runs]) // TOKEN_BYTES
+
+    @property
+    def origin(self) -> Origin:
+        """Where the piece's first character came from."""
+        return self.spans[0].origin if self.spans else TEMPLATE
+
+    @property
+    def text(self) -> str:
+        return "".join([run.text for run in self.runs])
+
+    @property
+    def tokens(self) -> bytes:
+        return b"".join([run.tokens for run in self.runs])
+
+    def __repr__(self) -> str:
+        return f"Piece({self.origin.path or 'template'}, {self.token_count} tokens)"
+
+
+class Prompt:
+    """A request's prompt, tokenized. What stays in memory of a log: pieces are shared, text is kept once.
+
+    `unit` is the number of tokens that one id in `tokens` stands for: 1, or the block of a block-hash trace; then
+    `token_count` (the true length) may end inside the last unit.
+    """
+
+    __slots__ = (
+        "arrived_at",
+        "ended_at",
+        "id",
+        "location",
+        "namespace",
+        "observed_cached_tokens",
+        "output_tokens",
+        "pieces",
+        "tags",
+        "token_count",
+        "unit",
+    )
+
+    def __init__(
+        self,
+        id: str,
+        location: Location,
+        pieces: tuple[Piece, ...],
+        *,
+        namespace: Namespace = Namespace(),
+        arrived_at: float | None = None,
+        ended_at: float | None = None,
+        tags: Mapping[str, str] | None = None,
+        output_tokens: bytes = b"",
+        observed_cached_tokens: int | None = None,
+        unit: int = 1,
+        token_count: int | None = None,
+    ) -> None:
+        counted = sum([piece.token_count for piece in pieces]) * unit
+        self.token_count = counted if token_count is None else token_count
+        if not counted - unit < self.token_count <= counted:
+            raise ValueError(f"{self.token_count} tokens do not fit {counted // unit} units of {unit}")
+        self.id = id
+        self.location = location
+        self.pieces = pieces
+        self.namespace = namespace
+        self.arrived_at = arrived_at
+        self.ended_at = ended_at
+        self.tags = tags or {}
+        self.output_tokens = output_tokens
+        self.observed_cached_tokens = observed_cached_tokens
+        self.unit = unit
+
+    @property
+    def tokens(self) -> bytes:
+        return b"".join([run.tokens for piece in self.pieces for run in piece.runs])
+
+    @property
+    def text(self) -> str:
+        return "".join([run.text for piece in self.pieces for run in piece.runs])
+
+
+# --- the answer -------------------------------------------------------------------------------------------------------
+
+
+class Outcome(NamedTuple):
+    """What one request could reuse. `matched` is the index of the best earlier prompt of its namespace, or None."""
+
+    prompt_tokens: int
+    raw_shared_tokens: int
+    aligned_tokens: int
+    cached_tokens: int
+    matched: int | None
+
+    def checked(self) -> Outcome:
+        """The outcome itself, once its figures are known to be in order."""
+        if not 0 <= self.cached_tokens <= self.aligned_tokens <= self.raw_shared_tokens <= self.prompt_tokens:
+            raise ValueError(f"cached <= aligned <= shared <= prompt does not hold: {self}")
+        return self
+
+
+class Losses(NamedTuple):
+    """Prompt tokens that were not reused, by cause; the causes are disjoint intervals of the prompt."""
+
+    first_seen: int = 0
+    volatile: int = 0
+    partial_block: int = 0
+    last_token: int = 0
+    below_minimum: int = 0
+    evicted: int = 0
+    expired: int = 0
+    isolated: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Sums over requests; the ratios are sums over sums, never means of ratios."""
+
+    requests: int = 0
+    families: int = 0
+    prompt_tokens: int = 0
+    raw_shared_tokens: int = 0
+    aligned_tokens: int = 0
+    cached_tokens: int = 0
+
+    def _ratio(self, tokens: int) -> float:
+        return tokens / self.prompt_tokens if self.prompt_tokens else 0.0
+
+    @property
+    def raw_reuse(self) -> float:
+        return self._ratio(self.raw_shared_tokens)
+
+    @property
+    def aligned_reuse(self) -> float:
+        return self._ratio(self.aligned_tokens)
+
+    @property
+    def cached_reuse(self) -> float:
+        return self._ratio(self.cached_tokens)
+
+    @classmethod
+    def of(cls, outcomes: Iterable[Outcome], families: int) -> Totals:
+        rows = list(outcomes)
+        return cls(
+            requests=len(rows),
+            families=families,
+            prompt_tokens=sum([row.prompt_tokens for row in rows]),
+            raw_shared_tokens=sum([row.raw_shared_tokens for row in rows]),
+            aligned_tokens=sum([row.aligned_tokens for row in rows]),
+            cached_tokens=sum([row.cached_tokens for row in rows]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A volatile value inside a text: prompts of one family part at it while the text behind it is the same again."""
+
+    rank: int
+    name: str
+    kind: str
+    path: str
+    line: int
+    token_index: int
+    requests: int
+    distinct_values: int
+    examples: tuple[str, ...]
+    lost_tokens: int
+    recoverable_tokens: int
+    reuse_after_fix: float
+    cached_reuse_after_fix: float
+    level: str
+    severity: str
+    confidence: str
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """A structural cause: nothing to cut out of a text, but an order, a form or a merge that ends the prefix."""
+
+    rank: int
+    kind: str
+    path: str
+    requests: int
+    lost_tokens: int
+    recoverable_tokens: int
+    reuse_after_fix: float
+    cached_reuse_after_fix: float
+    level: str
+    severity: str
+    confidence: str
+    evidence: str
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A file that was read. `format` names what its records were recognised as."""
+
+    path: str
+    format: str
+    requests: int
+    skipped: int
+    sha256: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What the serving side reported, against what was predicted, over the requests that carry a report."""
+
+    requests: int
+    cached_tokens: int
+    predicted_tokens: int
+
+    @property
+    def difference(self) -> int:
+        return self.predicted_tokens - self.cached_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRow:
+    """One request in a report."""
+
+    id: str
+    line: int
+    outcome: Outcome
+    matched_id: str | None
+    losses: Losses
+    field: str | None
+    tags: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The whole answer of `audit`. It refuses to exist unless every token of every request is accounted for."""
+
+    version: str
+    inputs: tuple[Input, ...]
+    tokenizer: Mapping[str, Any]
+    chat_template: Mapping[str, Any] | None
+    engine: Mapping[str, Any]
+    totals: Totals
+    warm: Totals
+    losses: Losses
+    fields: tuple[Field, ...]
+    breaks: tuple[Break, ...]
+    observed: Observed | None
+    requests: tuple[RequestRow, ...]
+    notes: tuple[str, ...] = ()
+    by: Mapping[str, Mapping[str, Totals]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for row in self.requests:
+            if row.outcome.cached_tokens + sum(row.losses) != row.outcome.prompt_tokens:
+                raise ValueError(f"request {row.id}: cached tokens and losses do not add up to the prompt")
+        if self.totals.cached_tokens + sum(self.losses) != self.totals.prompt_tokens:
+            raise ValueError("cached tokens and losses do not add up to the prompt tokens")
+        recoverable = sum(row.recoverable_tokens for row in (*self.fields, *self.breaks))
+        if recoverable != self.losses.volatile:
+            raise ValueError("the ladder does not add up to the volatile loss")
