@@ -1,0 +1,1 @@
+"""Causes: where prompts part, which values do it, and what each costs."""

@@ -1,0 +1,1 @@
+"""Inference engines: which of the shared tokens each would really reuse."""

@@ -1,0 +1,1 @@
+"""Log formats: files of records in, requests out, exactly as logged."""

@@ -1,0 +1,1 @@
+"""Chat templates: requests in, text that knows its origin out."""

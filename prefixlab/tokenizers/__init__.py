@@ -1,0 +1,1 @@
+"""Vocabularies: rendered segments in, pieces of token ids out."""
