@@ -449,6 +449,7 @@ class Report:
                 raise ValueError(f"request {row.id}: cached tokens and losses do not add up to the prompt")
         if self.totals.cached_tokens + sum(self.losses) != self.totals.prompt_tokens:
             raise ValueError("cached tokens and losses do not add up to the prompt tokens")
-        recoverable = sum(row.recoverable_tokens for row in (*self.fields, *self.breaks))
+        recoverable = sum(row.recoverable_tokens for row in self.fields)
+        recoverable += sum(row.recoverable_tokens for row in self.breaks)
         if recoverable != self.losses.volatile:
             raise ValueError("the ladder does not add up to the volatile loss")

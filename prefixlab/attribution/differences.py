@@ -1,0 +1,126 @@
+"""Where two prompts differ, front to back, in terms of their pieces and runs.
+
+Runs are interned, so equal text is one object and most of the work is comparing references. Alignment goes on behind
+the first difference as long as the prompts keep the same form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from typing import NamedTuple
+
+from prefixlab.records import TOKEN_BYTES, Piece, Prompt, Run
+
+MOST_RUNS = 400
+"""Runs between the common head and tail of two pieces that are still aligned one by one."""
+
+FEW_RUNS = 8
+"""Runs that may differ side by side before an insertion is looked for instead."""
+
+TURNS = ("user", "assistant", "tool", "function")
+"""Roles of the conversation itself: text behind a value counts as stable only if it is of another role."""
+
+
+class Difference(NamedTuple):
+    """Runs `start:end` of piece number `piece` stand where the other prompt has `other_runs`; all around is equal."""
+
+    piece: int
+    start: int
+    end: int
+    runs: tuple[Run, ...]
+    other_runs: tuple[Run, ...]
+    before: Run | None
+    after: Run | None
+    same_behind: int = 0
+    """The most tokens in one stretch that are the same again somewhere behind."""
+    stable_behind: int = 0
+    """The same without the turns of the conversation: system, tool and template text alone."""
+
+
+def differences(prompt: Prompt, other: Prompt) -> list[Difference]:
+    """Every place where `prompt` has other text than `other`, as long as their pieces come from the same places."""
+    ours, theirs = prompt.pieces, other.pieces
+    both = min(len(ours), len(theirs))
+    first = _first_unlike(ours, theirs)
+    found: list[Difference] = []
+    same: list[int] = []
+    stable: list[int] = []
+
+    def passed(piece: Piece, runs: Sequence[Run]) -> None:
+        if runs and found:
+            tokens = sum([len(run.tokens) for run in runs]) // TOKEN_BYTES
+            same[-1] += tokens
+            if piece.spans[-1].origin.role not in TURNS:
+                stable[-1] += tokens
+
+    for number in range(first, both):
+        mine, yours = ours[number], theirs[number]
+        if mine is yours:
+            passed(mine, mine.runs)
+            continue
+        if mine.origin != yours.origin or len(mine.spans) != len(yours.spans):
+            break
+        runs = mine.runs
+        at = 0
+        for start, end, other_start, other_end in _unlike_runs(runs, yours.runs):
+            passed(mine, runs[at:start])
+            before = runs[start - 1] if start else None
+            after = runs[end] if end < len(runs) else None
+            theirs_here = yours.runs[other_start:other_end]
+            found.append(Difference(number, start, end, runs[start:end], theirs_here, before, after))
+            same.append(0)
+            stable.append(0)
+            at = end
+        passed(mine, runs[at:])
+    most_same = most_stable = 0
+    for place in range(len(found) - 1, -1, -1):
+        most_same, most_stable = max(most_same, same[place]), max(most_stable, stable[place])
+        found[place] = found[place]._replace(same_behind=most_same, stable_behind=most_stable)
+    return found
+
+
+def _first_unlike(ours: Sequence[Piece], theirs: Sequence[Piece]) -> int:
+    number = 0
+    for number, (mine, yours) in enumerate(zip(ours, theirs, strict=False)):
+        if mine is not yours:
+            return number
+    return min(len(ours), len(theirs))
+
+
+def _unlike_runs(ours: tuple[Run, ...], theirs: tuple[Run, ...]) -> list[tuple[int, int, int, int]]:
+    """Half-open ranges of runs that differ, in both."""
+    shortest = min(len(ours), len(theirs))
+    head = 0
+    while head < shortest and ours[head] is theirs[head]:
+        head += 1
+    tail = 0
+    while tail < shortest - head and ours[-1 - tail] is theirs[-1 - tail]:
+        tail += 1
+    our_end, their_end = len(ours) - tail, len(theirs) - tail
+    if head == our_end and head == their_end:
+        return []
+    if our_end == their_end:
+        ranges = _side_by_side(ours, theirs, head, our_end)
+        if sum(end - start for start, end, _, _ in ranges) <= FEW_RUNS:
+            return ranges
+    if max(our_end, their_end) - head > MOST_RUNS:
+        return [(head, our_end, head, their_end)]
+    matcher = SequenceMatcher(None, ours[head:our_end], theirs[head:their_end], autojunk=False)
+    return [
+        (head + i1, head + i2, head + j1, head + j2) for tag, i1, i2, j1, j2 in matcher.get_opcodes() if tag != "equal"
+    ]
+
+
+def _side_by_side(
+    ours: tuple[Run, ...], theirs: tuple[Run, ...], start: int, end: int
+) -> list[tuple[int, int, int, int]]:
+    ranges: list[tuple[int, int, int, int]] = []
+    for number in range(start, end):
+        if ours[number] is theirs[number]:
+            continue
+        if ranges and ranges[-1][1] == number:
+            ranges[-1] = (ranges[-1][0], number + 1, ranges[-1][2], number + 1)
+        else:
+            ranges.append((number, number + 1, number, number + 1))
+    return ranges

@@ -1,0 +1,92 @@
+"""Families: which prompts were made by one template, whoever sent them.
+
+Two prompts are of one family if a good part of the stable text at their head is the same: the lines of their system,
+developer and tool text, or of the whole where a prompt has no roles. Prompts of bare token ids have no lines; they are
+of one family where they share a first block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from prefixlab.prefix_tree import Match
+from prefixlab.records import TEMPLATE, TOKEN_BYTES, Namespace, Piece, Prompt, Run
+
+ENOUGH = 0.25
+"""Part of the smaller head, in tokens, that must be the same text."""
+
+TEACHERS = 16
+"""Members of a family whose lines make it known; later ones add nothing but their own values."""
+
+
+def families_of(prompts: Sequence[Prompt], matches: Sequence[Match]) -> list[int]:
+    """The family's number for each prompt, numbered by first appearance. A namespace has families of its own."""
+    families = _Families()
+    numbers: list[int] = []
+    for prompt, match in zip(prompts, matches, strict=True):
+        if any(run.text for piece in prompt.pieces for run in piece.runs[:1]):
+            numbers.append(families.of_text(prompt))
+        elif match.matched is not None and match.shared * prompt.unit >= 16:
+            numbers.append(numbers[match.matched])
+        else:
+            numbers.append(families.found())
+    return numbers
+
+
+def head(prompt: Prompt) -> list[Piece]:
+    """The pieces ahead of the first turn: system, developer and tool text; all pieces of a prompt without roles."""
+    pieces = []
+    for piece in prompt.pieces:
+        role = piece.spans[-1].origin.role if piece.spans else ""
+        if role in ("user", "assistant", "tool", "function"):
+            break
+        if not all(span.origin == TEMPLATE for span in piece.spans):
+            pieces.append(piece)
+    return pieces
+
+
+class _Families:
+    def __init__(self) -> None:
+        self._count = 0
+        self._of_piece: dict[tuple[Namespace, tuple[int, ...]], int] = {}
+        self._kept: list[list[Piece]] = []
+        self._of_run: dict[Namespace, dict[Run, dict[int, None]]] = {}
+        self._weight: dict[int, int] = {}
+        self._members: dict[int, int] = {}
+
+    def found(self) -> int:
+        self._count += 1
+        return self._count - 1
+
+    def of_text(self, prompt: Prompt) -> int:
+        pieces = head(prompt)
+        key = (prompt.namespace, tuple([id(piece) for piece in pieces]))
+        known = self._of_piece.get(key)
+        if known is not None:
+            return known
+        runs = {run: len(run.tokens) // TOKEN_BYTES for piece in pieces for run in piece.runs}
+        family = self._most_alike(prompt.namespace, runs)
+        if family is None:
+            family = self.found()
+            self._weight[family] = sum(runs.values())
+        members = self._members[family] = self._members.get(family, 0) + 1
+        if members <= TEACHERS:
+            of_run = self._of_run.setdefault(prompt.namespace, {})
+            for run in runs:
+                of_run.setdefault(run, {})[family] = None
+            # Keyed by identity, so the pieces must outlive the key.
+            self._kept.append(pieces)
+            self._of_piece[key] = family
+        return family
+
+    def _most_alike(self, namespace: Namespace, runs: dict[Run, int]) -> int | None:
+        of_run = self._of_run.get(namespace, {})
+        votes: dict[int, int] = {}
+        for run, weight in runs.items():
+            for family in of_run.get(run, ()):
+                votes[family] = votes.get(family, 0) + weight
+        if not votes:
+            return None
+        family = max(votes, key=lambda number: votes[number])
+        smaller = min(sum(runs.values()), self._weight[family])
+        return family if votes[family] >= ENOUGH * smaller else None

@@ -1,0 +1,228 @@
+"""Sites: the places where the prompts of a family part at a value while the text behind it is the same again.
+
+A site has one identity across the log: the JSON path and the literal text around its values. It is found by comparing
+prompts, not by a list of patterns; afterwards it is looked for in every prompt of its families.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from prefixlab.attribution.differences import TURNS, Difference, differences
+from prefixlab.attribution.line_template import LineTemplate, label_before, template_of
+from prefixlab.prefix_tree import Match
+from prefixlab.records import Origin, Prompt, Run
+
+MOST_SITES_OF_A_PATH = 64
+"""Sites that are told apart at one path; a text with more of them is not a template with values."""
+
+
+class Found(NamedTuple):
+    """A site in one prompt: runs `start:end` of piece number `piece` hold the `values` of its holes."""
+
+    piece: int
+    start: int
+    end: int
+    values: tuple[str, ...]
+
+
+class Site:
+    """A line with holes, or the whole text between two fixed neighbours."""
+
+    __slots__ = ("_hint", "after", "before", "broken", "families", "first", "line", "origin", "template", "token_index")
+
+    def __init__(self, origin: Origin, template: LineTemplate | None, before: Run | None, after: Run | None) -> None:
+        self.origin = origin
+        self.template = template
+        self.before = before
+        self.after = after
+        holes = 1 if template is None else len(template.literals) - 1
+        self.families: set[int] = set()
+        self.broken = [0] * holes
+        self.first: list[list[int]] = [[] for _ in range(holes)]
+        """For each hole, the requests whose prefix ends at it."""
+        self.token_index = -1
+        self.line = 0
+        self._hint = (0, 0)
+
+    @property
+    def holes(self) -> int:
+        return len(self.broken)
+
+    def label(self, hole: int) -> str:
+        if self.template is not None:
+            return self.template.label(hole)
+        return label_before(self.before.text.rstrip()) if self.before is not None else ""
+
+    def values_of(self, runs: Sequence[Run]) -> tuple[str, ...] | None:
+        """The values that a difference's runs have in this site's holes, or None where they are not of it."""
+        if self.template is None:
+            return ("".join([run.text for run in runs]),)
+        return self.template.values(runs[0].text) if len(runs) == 1 else None
+
+    def find(self, prompt: Prompt) -> Found | None:
+        """Where the site stands in a prompt, if it does."""
+        piece, start = self._hint
+        if piece < len(prompt.pieces) and prompt.pieces[piece].origin == self.origin:
+            found = self._find_in(prompt, piece, start)
+            if found is not None:
+                return found
+        for number, candidate in enumerate(prompt.pieces):
+            if candidate.origin == self.origin:
+                found = self._find_in(prompt, number, 0)
+                if found is not None:
+                    self._hint = (number, found.start)
+                    return found
+        return None
+
+    def _find_in(self, prompt: Prompt, piece: int, start: int) -> Found | None:
+        runs = prompt.pieces[piece].runs
+        if self.template is None:
+            return self._between(runs, piece)
+        for number in (*range(start, len(runs)), *range(min(start, len(runs)))):
+            values = self.template.values(runs[number].text)
+            if values is not None and (self.template.is_telling or self._is_here(runs, number)):
+                return Found(piece, number, number + 1, values)
+        return None
+
+    def _is_here(self, runs: tuple[Run, ...], number: int) -> bool:
+        """Whether the neighbours are the site's own, for a line without words of its own."""
+        before = runs[number - 1] if number else None
+        after = runs[number + 1] if number + 1 < len(runs) else None
+        return before is self.before and (after is self.after or self.before is not None)
+
+    def _between(self, runs: tuple[Run, ...], piece: int) -> Found | None:
+        try:
+            start = 0 if self.before is None else runs.index(self.before) + 1
+            end = len(runs) if self.after is None else runs.index(self.after, start)
+        except ValueError:
+            return None
+        if start >= end:
+            return None
+        return Found(piece, start, end, ("".join([run.text for run in runs[start:end]]),))
+
+
+class Sites:
+    """All sites of a log, collected by comparing each prompt with one that came before it."""
+
+    def __init__(self, block_tokens: int) -> None:
+        self._enough = max(block_tokens, 16)
+        self._of_path: dict[Origin, list[Site]] = {}
+
+    def __iter__(self):  # type: ignore[no-untyped-def]
+        for sites in self._of_path.values():
+            yield from sites
+
+    def collect(self, number: int, family: int, prompt: Prompt, other: Prompt, shared_tokens: int) -> None:
+        """Compare a prompt with an earlier one of its family and note the sites at which they differ."""
+        found = differences(prompt, other)
+        if not found:
+            return
+        newest = newest_user_piece(prompt)
+        for place, difference in enumerate(found):
+            behind = difference.stable_behind if difference.piece == newest else difference.same_behind
+            if behind < self._enough:
+                break
+            if _is_reordered(found, difference.piece):
+                continue
+            for site, changed, start in self._sites_at(prompt, difference):
+                site.families.add(family)
+                for hole in changed:
+                    site.broken[hole] += 1
+                if place == 0 and start == difference.start:
+                    site.first[changed[0]].append(number)
+                    if site.token_index < 0:
+                        site.token_index = shared_tokens
+
+    def _sites_at(self, prompt: Prompt, difference: Difference) -> list[tuple[Site, list[int], int]]:
+        """The sites of a difference with the holes that changed and the run they stand in."""
+        origin = prompt.pieces[difference.piece].origin
+        known = self._of_path.setdefault(origin, [])
+        ours, theirs = difference.runs, difference.other_runs
+        if len(ours) == len(theirs):
+            lines = []
+            for offset, (mine, yours) in enumerate(zip(ours, theirs, strict=True)):
+                if mine is yours:
+                    continue
+                line = self._line_site(origin, known, mine, yours, difference if len(ours) == 1 else None)
+                if line is None:
+                    break
+                lines.append((*line, difference.start + offset))
+            else:
+                return lines
+        return self._stretch_site(origin, known, difference)
+
+    def _line_site(
+        self, origin: Origin, known: list[Site], mine: Run, yours: Run, alone: Difference | None
+    ) -> tuple[Site, list[int]] | None:
+        for site in known:
+            if site.template is None:
+                continue
+            values = site.template.values(mine.text)
+            others = None if values is None else site.template.values(yours.text)
+            if values is not None and others is not None and (site.template.is_telling or alone is not None):
+                changed = [hole for hole, pair in enumerate(zip(values, others, strict=True)) if pair[0] != pair[1]]
+                return site, changed
+        template = template_of(mine.text, yours.text)
+        if template is None or (alone is None and not template.is_telling) or len(known) >= MOST_SITES_OF_A_PATH:
+            return None
+        before, after = (alone.before, alone.after) if alone is not None else (None, None)
+        site = Site(origin, template, before, after)
+        known.append(site)
+        return site, list(range(site.holes))
+
+    def _stretch_site(
+        self, origin: Origin, known: list[Site], difference: Difference
+    ) -> list[tuple[Site, list[int], int]]:
+        if not difference.runs or not difference.other_runs:
+            return []
+        ours = "".join([run.text for run in difference.runs])
+        theirs = "".join([run.text for run in difference.other_runs])
+        if ours.split() == theirs.split() or sorted(ours) == sorted(theirs):
+            return []
+        for site in known:
+            if site.template is None and site.before is difference.before and site.after is difference.after:
+                return [(site, [0], difference.start)]
+        if len(known) >= MOST_SITES_OF_A_PATH:
+            return []
+        site = Site(origin, None, difference.before, difference.after)
+        known.append(site)
+        return [(site, [0], difference.start)]
+
+
+def collect_sites(
+    prompts: Sequence[Prompt], matches: Sequence[Match], families: Sequence[int], block_tokens: int
+) -> Sites:
+    """Compare each prompt with its best match, or with the last prompt of its family where it has none there."""
+    sites = Sites(block_tokens)
+    latest: dict[int, int] = {}
+    for number, (prompt, match, family) in enumerate(zip(prompts, matches, families, strict=True)):
+        other = match.matched
+        if other is None or families[other] != family:
+            other = latest.get(family)
+        if other is not None and prompt.unit == 1:
+            sites.collect(number, family, prompt, prompts[other], match.shared)
+        latest[family] = number
+    return sites
+
+
+def newest_user_piece(prompt: Prompt) -> int:
+    """The number of the piece that holds the end of the newest user turn, or -1."""
+    pieces = prompt.pieces
+    for number in range(len(pieces) - 1, -1, -1):
+        spans = pieces[number].spans
+        if spans and any([span.origin.role == "user" for span in spans]):
+            return number
+    return -1
+
+
+def _is_reordered(found: Sequence[Difference], piece: int) -> bool:
+    """Whether the runs of a piece are the other's in another order: a matter of order, not of a value."""
+    here = [difference for difference in found if difference.piece == piece]
+    ours = sorted([id(run) for difference in here for run in difference.runs])
+    theirs = sorted([id(run) for difference in here for run in difference.other_runs])
+    return len(ours) > 1 and ours == theirs
+
+
+__all__ = ["TURNS", "Found", "Site", "Sites", "collect_sites", "newest_user_piece"]

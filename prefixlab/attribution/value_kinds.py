@@ -1,0 +1,91 @@
+"""What kind of value a text is: a clock, an id, a counter. Names a finding; it never decides whether there is one."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|sept|oct|nov|dec)[a-z]*\.?"
+_DAY = r"(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,?"
+_DATE = (
+    rf"(?:\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}|\d{{1,2}}[-/.]\d{{1,2}}[-/.]\d{{2,4}}|"
+    rf"(?:{_DAY}\s+)?(?:\d{{1,2}}(?:st|nd|rd|th)?\.?\s+{_MONTH},?\s+\d{{4}}|{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?,?\s+\d{{4}}))"
+)
+_TIME = r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:\s?[ap]\.?m\.?)?"
+_ZONE = r"(?:\s?(?:Z|UTC|GMT|[A-Z]{2,4}T)|\s?[+-]\d{2}:?\d{2})?"
+
+_PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (kind, re.compile(pattern, re.IGNORECASE))
+    for kind, pattern in (
+        ("uuid", r"\{?[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}\}?"),
+        ("email", r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
+        ("age", r"(?:\d+(?:\.\d+)?\s?(?:ms|s|m|h|d|w|mo|y|sec|min|hour|day|week|month|year)[a-z]*\s?)+ago|just now"),
+        ("clock", rf"(?:{_DATE}(?:[T ,]|\s+at)\s*)?{_TIME}{_ZONE}(?:,?\s+{_DATE})?"),
+        ("date", _DATE),
+    )
+)
+"""Kinds that a pattern tells, the most telling first."""
+
+_EPOCH = re.compile(r"1\d{9}(?:\d{3}){0,3}(?:\.\d+)?")
+_NUMBER = re.compile(r"[-+]?[$€£¥]?\s?\d[\d,.' ]*\s?[%$€£¥]?")
+_PATH = re.compile(r"(?:[A-Za-z]:\\|~?/|\.{1,2}/)\S*|\S+(?:[/\\]\S+){2,}")
+_NAME = re.compile(r"[^\W\d_a-z][\w'’.-]*(?: (?:[^\W\d_a-z][\w'’.-]*|van|von|de|da|del|la|bin|al)){0,3}")
+_ID = re.compile(r"(?=\S*\d)[A-Za-z0-9][\w.:#-]{2,}|[0-9a-f]{4,}|[A-Za-z0-9_-]{16,}")
+
+
+def widened(text: str, start: int, end: int) -> tuple[int, int]:
+    """The stretch of `text` that holds `start:end` and is a whole date, clock, UUID or e-mail, where there is one."""
+    left = max(0, start - 48)
+    window = text[left : end + 48]
+    for _, pattern in _PATTERNS:
+        for found in pattern.finditer(window):
+            first, last = found.start() + left, found.end() + left
+            if first < end and start < last and (first <= start and end <= last):
+                return first, last
+    return start, end
+
+
+def kind_of(values: Sequence[str]) -> str:
+    """The kind that most of the values have, in the order in which they were seen.
+
+    One of `clock`, `date`, `age`, `uuid`, `id`, `counter`, `number`, `path`, `name`, `email`, `json`, `text`.
+    """
+    votes: dict[str, int] = {}
+    for value in values:
+        kind = _kind(value.strip().strip("\"'`"))
+        votes[kind] = votes.get(kind, 0) + 1
+    if not votes:
+        return "text"
+    kind = max(votes, key=lambda name: votes[name])
+    if kind == "number" and _counts_up(values):
+        return "counter"
+    return kind
+
+
+def _kind(value: str) -> str:
+    for kind, pattern in _PATTERNS:
+        if pattern.fullmatch(value):
+            return kind
+    if _EPOCH.fullmatch(value):
+        return "clock"
+    if _NUMBER.fullmatch(value):
+        return "number"
+    if value[:1] in "{[" and value[-1:] in "}]":
+        return "json"
+    if " " not in value and _PATH.fullmatch(value):
+        return "path"
+    if _ID.fullmatch(value):
+        return "id"
+    if len(value) <= 60 and _NAME.fullmatch(value):
+        return "name"
+    return "text"
+
+
+def _counts_up(values: Sequence[str]) -> bool:
+    """Whether whole numbers never go down in order of arrival and do go up."""
+    try:
+        numbers = [int(value.strip().replace(",", "").replace("'", "")) for value in values]
+    except ValueError:
+        return False
+    return all(a <= b for a, b in itertools.pairwise(numbers)) and numbers[0] < numbers[-1]

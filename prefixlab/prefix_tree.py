@@ -1,0 +1,120 @@
+"""The longest prefix that a prompt shares with any earlier sequence, exact to the token.
+
+A compressed (radix) tree over token ids, one for each namespace. Sequences are `bytes`, four a token, so an edge is
+compared with one memory comparison. An edge that only one sequence uses holds no tokens, only the number of that
+sequence: its tokens are asked for again when somebody walks there. So the tree's own memory grows with the tokens that
+are shared, not with those that are sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import NamedTuple
+
+from prefixlab.records import TOKEN_BYTES
+
+
+class Match(NamedTuple):
+    """`shared` ids from the first on are equal to those of sequence number `matched`, the latest with that many."""
+
+    shared: int
+    matched: int | None
+
+
+NOTHING = Match(0, None)
+
+
+class _Node:
+    """An edge and what hangs below it. `edge` is None where it is the rest of `latest`'s sequence from `start` on."""
+
+    __slots__ = ("children", "edge", "latest", "start")
+
+    def __init__(self, edge: bytes | None, latest: int, start: int) -> None:
+        self.edge = edge
+        self.latest = latest
+        self.start = start
+        self.children: dict[bytes, _Node] | None = None
+
+
+class PrefixTree:
+    """Sequences are added in order of arrival; each is first matched with all that came before in its namespace.
+
+    `sequence` gives the bytes of a sequence added earlier, by its number: exactly what was added, prompt and generated
+    tokens.
+    """
+
+    def __init__(self, sequence: Callable[[int], bytes]) -> None:
+        self._sequence = sequence
+        self._roots: dict[Hashable, dict[bytes, _Node]] = {}
+
+    def add(self, number: int, prompt: bytes, generated: bytes = b"", namespace: Hashable = ()) -> Match:
+        """Match `prompt` with the earlier sequences, then keep `prompt + generated` under `number`."""
+        children = self._roots.get(namespace)
+        if children is None:
+            children = self._roots[namespace] = {}
+        sequence = prompt + generated if generated else prompt
+        prompt_end = len(prompt)
+        end = len(sequence)
+        at = 0
+        matched: int | None = None
+        while at < end:
+            key = sequence[at : at + TOKEN_BYTES]
+            node = children.get(key)
+            if node is None:
+                children[key] = _Node(None, number, at)
+                break
+            edge = node.edge
+            if edge is None:
+                edge = self._sequence(node.latest)[node.start :]
+            if at < prompt_end:
+                matched = node.latest
+            if sequence.startswith(edge, at):
+                at += len(edge)
+                if node.edge is None:
+                    if at == end:
+                        # An equal sequence ends here: the newer one is the same text, so it may stand for the edge.
+                        node.latest = number
+                        break
+                    node.edge = edge
+                    node.children = {}
+                node.latest = number
+                if node.children is None:
+                    node.children = {}
+                children = node.children
+                continue
+            common = _common(edge, sequence, at)
+            self._split(node, edge, common, number, at)
+            at += common
+            if at < end:
+                if node.children is None:
+                    raise AssertionError("a split node has children")
+                node.children[sequence[at : at + TOKEN_BYTES]] = _Node(None, number, at)
+            break
+        return Match(min(at, prompt_end) // TOKEN_BYTES, matched)
+
+    @staticmethod
+    def _split(node: _Node, edge: bytes, common: int, number: int, at: int) -> None:
+        """Cut `node`'s edge behind its first `common` bytes; the rest, with what hangs below, becomes its child."""
+        rest = _Node(None if node.edge is None else edge[common:], node.latest, node.start + common)
+        rest.children = node.children
+        node.children = {edge[common : common + TOKEN_BYTES]: rest}
+        node.edge = edge[:common]
+        node.start = at
+        node.latest = number
+
+
+def _common(edge: bytes, sequence: bytes, at: int) -> int:
+    """Bytes, in whole tokens, that `edge` has in common with `sequence` from `at` on; they differ somewhere."""
+    low, step = 0, 64
+    limit = min(len(edge), len(sequence) - at)
+    while low + step <= limit and edge[low : low + step] == sequence[at + low : at + low + step]:
+        low += step
+        step *= 2
+    high = min(low + step, limit)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if edge[low:middle] == sequence[at + low : at + middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low - low % TOKEN_BYTES
