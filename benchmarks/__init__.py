@@ -1,0 +1,1 @@
+"""What an audit costs in time and memory: `python -m benchmarks`."""
