@@ -1,0 +1,163 @@
+"""A Jinja chat template at work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timezone
+from typing import Any, NamedTuple
+
+import jinja2
+from jinja2 import nodes
+
+from prefixlab.errors import BadRecord, PrefixlabError
+from prefixlab.records import AnthropicChat, Chat, Origin, Rendering, Request, Segment, Text
+from prefixlab.rendering import origins
+from prefixlab.rendering.anthropic import as_conversation
+from prefixlab.rendering.conversations import Conversation, Parts, Preparation, ToolArguments
+from prefixlab.rendering.sandbox import ChatEnvironment, to_json
+from prefixlab.rendering.sources import TemplateSource
+
+FIXED_DATE = datetime(2026, 1, 1, tzinfo=timezone.utc)
+"""What `strftime_now` tells for a record without a time."""
+
+CONTINUE_MARK = "CONTINUE_FINAL_MESSAGE_TAG "
+"""What `transformers` puts behind the final message to find its end again."""
+
+
+class ChatTemplateRenderer:
+    """Renders chats with a chat template."""
+
+    def __init__(self, source: TemplateSource, *, tool_arguments: ToolArguments = "parsed", image_tokens: int = 64) -> None:
+        self.name = source.name
+        self.sha256: str | None = source.sha256
+        self.undated_requests = 0
+        """Requests without a time whose template asked for it; they were rendered as of `FIXED_DATE`."""
+        self.image_tokens = image_tokens
+        self._source_notes = source.notes
+        self._environment = ChatEnvironment()
+        self._environment.filters["tojson"] = to_json
+        self._special_tokens = dict(source.special_tokens)
+        self._default = self._compile(source.text, source.path)
+        self._with_tools = self._compile(source.tool_text, source.path) if source.tool_text else self._default
+        lists = walks_over_parts(self._environment.parse(source.text))
+        self._preparation = Preparation(tool_arguments=tool_arguments, image_tokens=image_tokens, lists=lists)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        notes = self._source_notes
+        if self.undated_requests:
+            notes += (
+                f"{self.undated_requests} requests have no time: where the chat template asks for the date "
+                f"it is given {FIXED_DATE:%Y-%m-%d}",
+            )
+        return notes
+
+    def _compile(self, text: str, path: str) -> jinja2.Template:
+        try:
+            return self._environment.from_string(text)
+        except jinja2.TemplateSyntaxError as error:
+            raise PrefixlabError(
+                f"the chat template does not parse: {error.message}", path=path, line=error.lineno
+            ) from error
+
+    def render(self, request: Request) -> Rendering:
+        """The request's prompt: its text in segments that know where they came from."""
+        body = request.body
+        if isinstance(body, Text):
+            return Rendering((Segment(body.prompt, Origin(body.path, "prompt")),) if body.prompt else ())
+        if isinstance(body, Chat):
+            conversation = self._preparation.conversation(body)
+        elif isinstance(body, AnthropicChat):
+            conversation = as_conversation(body, self._preparation)
+        else:
+            raise TypeError(f"{type(body).__name__} has no text to render")
+        return self._render_plainly(conversation, request)
+
+    def _render_plainly(self, conversation: Conversation, request: Request) -> Rendering:
+        text = self._plain_text(conversation, request)
+        segments, dropped = origins.find(text, origins.contents(conversation), self.image_tokens)
+        return Rendering(segments, conversation.dropped + dropped)
+
+    def _plain_text(self, conversation: Conversation, request: Request) -> str:
+        environment = self._environment
+        environment.clock_read = False
+        if request.arrived_at is None:
+            environment.now = FIXED_DATE
+        else:
+            environment.now = datetime.fromtimestamp(request.arrived_at, timezone.utc)
+        messages = [self._as_plain(message) for message in conversation.messages]
+        if conversation.continue_final_message and messages:
+            messages[-1] = {**messages[-1], "content": f"{messages[-1].get('content', '')}{CONTINUE_MARK}"}
+        template = self._with_tools if conversation.tools else self._default
+        try:
+            text = template.render(self._variables(conversation, messages))
+        except RecursionError:
+            raise self._refusal(request, "it goes too deep") from None
+        except Exception as error:  # whatever a template does is the template's or the record's fault
+            raise self._refusal(request, str(error) or type(error).__name__) from error
+        if environment.clock_read and request.arrived_at is None:
+            self.undated_requests += 1
+        return self._cut(text, request) if conversation.continue_final_message else text
+
+    def _as_plain(self, message: dict[str, Any]) -> dict[str, Any]:
+        content = message.get("content")
+        return {**message, "content": content.text} if isinstance(content, Parts) else message
+
+    def _variables(self, conversation: Conversation, messages: list[Any]) -> dict[str, Any]:
+        return {
+            **self._special_tokens,
+            **conversation.template_kwargs,
+            "messages": messages,
+            "tools": conversation.tools,
+            "documents": conversation.documents,
+            "add_generation_prompt": conversation.add_generation_prompt,
+        }
+
+    def _cut(self, text: str, request: Request) -> str:
+        place = text.rfind(CONTINUE_MARK.strip())
+        if place < 0:
+            raise self._refusal(request, "it leaves out the final message, which is to be continued")
+        whole = text.startswith(CONTINUE_MARK, place)
+        return text[:place] if whole else text[:place].rstrip()
+
+    def _refusal(self, request: Request, message: str) -> BadRecord:
+        path, line = request.location
+        return BadRecord(f"the chat template refuses this request: {message}", path=path, line=line)
+
+
+def walks_over_parts(template: nodes.Template) -> bool:
+    """Whether a template loops over the parts of a content, so that it is given a list and not the joined text."""
+    messages = {"messages"}
+    for assignment in template.find_all(nodes.Assign):
+        if isinstance(assignment.target, nodes.Name) and _root(assignment.node) in messages:
+            messages.add(assignment.target.name)
+    loops = list(template.find_all(nodes.For))
+    items = {loop.target.name for loop in loops if isinstance(loop.target, nodes.Name) and _root(loop.iter) in messages}
+    contents = {
+        assignment.target.name
+        for assignment in template.find_all(nodes.Assign)
+        if isinstance(assignment.target, nodes.Name) and _is_content(assignment.node, items)
+    }
+    return any(
+        _is_content(loop.iter, items) or isinstance(loop.iter, nodes.Name) and loop.iter.name in contents for loop in loops
+    )
+
+
+def _root(node: nodes.Node) -> str | None:
+    """The variable that an expression takes elements, slices or filtered values of."""
+    while isinstance(node, nodes.Getitem | nodes.Filter):
+        node = node.node  # type: ignore[assignment]
+    return node.name if isinstance(node, nodes.Name) else None
+
+
+def _is_content(node: nodes.Node, items: set[str]) -> bool:
+    while isinstance(node, nodes.Filter):
+        node = node.node  # type: ignore[assignment]
+    if isinstance(node, nodes.Getattr):
+        return node.attr == "content" and _root(node.node) in items
+    return (
+        isinstance(node, nodes.Getitem)
+        and isinstance(node.arg, nodes.Const)
+        and node.arg.value == "content"
+        and _root(node.node) in items
+    )

@@ -1,0 +1,162 @@
+"""The sandbox that chat templates run in: jinja2 as `transformers` sets it up, whose output keeps its values.
+
+The environment is that of `transformers.utils.chat_template_utils` (trimmed blocks, loop controls, `generation` blocks,
+a plain `tojson`, `raise_exception`, `strftime_now`). Two things differ: the time comes from the request, and a template
+yields the values of its output expressions, not their `str()`, so that a traced value (see `tracing`) comes out whole.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from typing import Any
+
+import jinja2
+from jinja2 import nodes
+from jinja2.compiler import CodeGenerator, Frame, has_safe_repr
+from jinja2.ext import Extension, loopcontrols
+from jinja2.parser import Parser
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.utils import Namespace
+
+from prefixlab.rendering import tracing
+from prefixlab.rendering.tracing import Rope, Traced
+
+DICT_ATTRIBUTES = frozenset(dir(dict))
+"""Names that a template finds on a mapping before its keys."""
+
+
+class ValueGenerator(CodeGenerator):
+    """Compiles templates that yield values as they are."""
+
+    @staticmethod
+    def _default_finalize(value: Any) -> Any:
+        return value
+
+    def _output_const_repr(self, group: Iterable[Any]) -> str:
+        return repr("".join([str(value) for value in group]))
+
+    def _output_child_to_const(self, node: nodes.Expr, frame: Frame, finalize: Any) -> str:
+        const = node.as_const(frame.eval_ctx)
+        if not has_safe_repr(const):
+            raise nodes.Impossible()
+        return str(const)
+
+    def _output_child_pre(self, node: nodes.Expr, frame: Frame, finalize: Any) -> None:
+        pass
+
+    def _output_child_post(self, node: nodes.Expr, frame: Frame, finalize: Any) -> None:
+        pass
+
+    def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:  # noqa: N802 - jinja2 names its visitors so
+        self.write("environment.concat((")
+        for operand in node.nodes:
+            self.visit(operand, frame)
+            self.write(", ")
+        self.write("))")
+
+
+class GenerationBlock(Extension):
+    """`{% generation %}...{% endgeneration %}`, which marks what the model wrote; it renders its body."""
+
+    tags = {"generation"}  # noqa: RUF012 - as the base class has it
+
+    def parse(self, parser: Parser) -> nodes.Node:
+        line = next(parser.stream).lineno
+        body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
+        return nodes.CallBlock(self.call_method("_body"), [], [], body).set_lineno(line)
+
+    def _body(self, caller: Callable[[], Any]) -> Any:
+        return caller()
+
+
+class TemplateNamespace(Namespace):
+    """`namespace()` without attributes that start with an underscore."""
+
+    def __init__(*args: Any, **kwargs: Any) -> None:
+        self, args = args[0], args[1:]
+        attributes = dict(*args, **kwargs)
+        for name in attributes:
+            TemplateNamespace._check(name)
+        Namespace.__init__(self, attributes)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        TemplateNamespace._check(name)
+        Namespace.__setitem__(self, name, value)
+
+    @staticmethod
+    def _check(name: Any) -> None:
+        if isinstance(name, str) and name.startswith("_"):
+            raise jinja2.exceptions.SecurityError(f"a namespace cannot hold {name!r}")
+
+
+class TemplateDict:
+    """`dict(...)` in a template, without the type itself."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> dict[Any, Any]:
+        return dict(*args, **kwargs)
+
+    def fromkeys(self, *args: Any, **kwargs: Any) -> dict[Any, Any]:
+        return dict.fromkeys(*args, **kwargs)
+
+
+class ChatEnvironment(ImmutableSandboxedEnvironment):
+    """The sandbox; `now` is the time of the request at hand, `clock_read` says whether a template asked for it."""
+
+    code_generator_class = ValueGenerator
+
+    def __init__(self) -> None:
+        super().__init__(trim_blocks=True, lstrip_blocks=True, extensions=[GenerationBlock, loopcontrols])
+        self.now: datetime | Traced
+        self.clock_read = False
+        self.concat = tracing.concatenate  # type: ignore[assignment]
+        self.filters.update({name: tracing.guarded(filter) for name, filter in self.filters.items()})
+        self.filters.update(tracing.FILTERS)
+        self.tests.update({name: tracing.typed(test) for name, test in self.tests.items() if name in tracing.TYPE_TESTS})
+        self.globals.update(
+            raise_exception=_raise, strftime_now=self._strftime_now, dict=TemplateDict(), namespace=TemplateNamespace
+        )
+
+    def _strftime_now(self, format: str) -> Any:
+        self.clock_read = True
+        now = self.now
+        return tracing.strftime(now, format) if isinstance(now, Traced) else now.strftime(format)
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        kind = type(obj)
+        if kind is dict and attribute not in DICT_ATTRIBUTES:
+            try:
+                return obj[attribute]
+            except KeyError:
+                return self.undefined(obj=obj, name=attribute)
+        if kind is Traced or kind is Rope:
+            found = obj.attribute(attribute)
+            return self.undefined(obj=obj.value, name=attribute) if found is tracing.MISSING else found
+        return super().getattr(obj, attribute)
+
+    def getitem(self, obj: Any, argument: Any) -> Any:
+        kind = type(obj)
+        if kind is Traced or kind is Rope:
+            found = obj.item(argument)
+            return self.undefined(obj=obj.value, name=argument) if found is tracing.MISSING else found
+        if kind is dict and type(argument) is str and argument in obj:
+            return obj[argument]
+        return super().getitem(obj, argument)
+
+    def call(__self, __context: Any, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805 - as the base class
+        method = getattr(__obj, "__name__", "")
+        if method == "join" and args and isinstance(getattr(__obj, "__self__", None), str):
+            return tracing.join(args[0], __obj.__self__)
+        return super().call(__context, __obj, *args, **kwargs)
+
+
+def _raise(message: Any) -> Any:
+    raise jinja2.exceptions.TemplateError(str(message))
+
+
+def to_json(
+    value: Any, ensure_ascii: bool = False, indent: Any = None, separators: Any = None, sort_keys: bool = False
+) -> str:
+    """`tojson` as chat templates know it: no HTML escapes."""
+    return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
