@@ -1,0 +1,157 @@
+"""Where in a record the prompt lies: wrappers around a body, and the answer beside it.
+
+A log repeats few shapes of objects many times, so what a set of keys means is worked out once (`Shape`), and a record
+costs the look-ups of the keys it really has.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from prefixlab.readers.usage import FLAT_CACHED, USAGE_KEYS
+
+Record = dict[str, Any]
+
+WRAPPERS = ("body", "request", "params", "request_body", "proxy_server_request", "payload")
+RESPONSES = ("response", "response_body", "result", "output")
+ROUTES = ("route", "endpoint", "request_path", "path", "url")
+
+_SURE_PROMPTS = frozenset(("messages", "prompt_token_ids", "input_ids", "hash_ids", "conversations", "conversation"))
+_PROMPTS = _SURE_PROMPTS | {"prompt", "input", "text", "instructions"}
+
+_FACTS = {
+    "id": ("id", "custom_id", "request_id", "requestId", "rid"),
+    "arrived_at": ("timestamp", "arrived_at", "arrival_time", "request_created_at", "startTime", "start_time",
+                   "started_at", "created_at", "createdAt", "created", "time"),
+    "ended_at": ("ended_at", "endTime", "end_time", "finished_at", "completed_at"),
+    "lora": ("lora", "lora_name", "lora_request", "lora_path"),
+    "cache_salt": ("cache_salt",),
+    "extra_key": ("extra_key",),
+}  # fmt: skip
+_TAGS = {
+    "tenant": ("tenant", "tenant_id", "tenantId", "organization", "organization_id", "org", "org_id", "customer_id",
+               "team_id", "user_api_key_team_id"),
+    "route": ROUTES,
+    "session": ("session_id", "sessionId", "session", "conversation_id", "conversationId", "conversation_hash",
+                "thread_id", "prompt_cache_key"),
+    "model": ("model",),
+    "user": ("user", "user_id", "userId", "request_user_id", "end_user", "safety_identifier", "user_api_key_user_id"),
+}  # fmt: skip
+
+_MANY_SHAPES = 1024
+_MANY_KEYS = 64
+
+
+class Shape:
+    """What the keys of an object mean: pairs of a meaning and the key that carries it, best first."""
+
+    __slots__ = ("facts", "has_metadata", "has_token_ids", "has_usage", "is_answer", "prompts", "responses", "routes",
+                 "sure", "tags", "wrappers")  # fmt: skip
+
+    def __init__(self, keys: tuple[str, ...]) -> None:
+        have = frozenset(keys)
+        self.facts = tuple([(field, key) for field, known in _FACTS.items() for key in known if key in have])
+        self.tags = tuple([(tag, key) for tag, known in _TAGS.items() for key in known if key in have])
+        self.routes = tuple([key for key in ROUTES if key in have])
+        self.wrappers = tuple([key for key in WRAPPERS if key in have])
+        self.responses = tuple([key for key in RESPONSES if key in have])
+        self.sure = not have.isdisjoint(_SURE_PROMPTS)
+        self.prompts = not have.isdisjoint(_PROMPTS)
+        self.has_token_ids = "prompt_token_ids" in have
+        self.has_usage = not have.isdisjoint((*USAGE_KEYS, *FLAT_CACHED))
+        self.has_metadata = "metadata" in have
+        self.is_answer = "choices" in have
+
+
+_shapes: dict[tuple[str, ...], Shape] = {}
+
+
+def shape_of(item: Record) -> Shape:
+    """The shape of an object, from memory where its keys were met before."""
+    keys = tuple(item)
+    shape = _shapes.get(keys)
+    if shape is None:
+        shape = Shape(keys)
+        if len(keys) <= _MANY_KEYS:
+            if len(_shapes) >= _MANY_SHAPES:
+                _shapes.clear()
+            _shapes[keys] = shape
+    return shape
+
+
+class Envelope:
+    """A record taken apart: `layers` from the outermost object to the body and the response, each with its shape."""
+
+    __slots__ = ("body", "has_token_ids", "layers", "record", "response")
+
+    def __init__(self, record: Record) -> None:
+        shape = shape_of(record)
+        self.record = self.body = record
+        self.response: Record | None = None
+        self.layers: tuple[tuple[Record, Shape], ...] = ((record, shape),)
+        self.has_token_ids = shape.has_token_ids and record["prompt_token_ids"] is not None
+        if shape.wrappers and not shape.sure:
+            inner = _unwrapped(record, shape, depth=4)
+            if inner:
+                self.layers += inner
+                self.body = inner[-1][0]
+                self.has_token_ids = self.body.get("prompt_token_ids") is not None
+        if shape.responses or shape.is_answer or len(self.layers) > 1:
+            self._find_response()
+
+    def _find_response(self) -> None:
+        for layer, shape in self.layers:
+            for key in shape.responses:
+                answer = as_object(layer[key])
+                answer = answer and (as_object(answer.get("body")) or as_object(answer.get("message")) or answer)
+                if answer:
+                    answer_shape = shape_of(answer)
+                    self.response = answer
+                    self.layers += ((answer, answer_shape),)
+                    self.has_token_ids = self.has_token_ids or answer.get("prompt_token_ids") is not None
+                    return
+        for layer, shape in self.layers:
+            if shape.is_answer:
+                self.response = layer
+                return
+
+    def mentions_route(self, route: str) -> bool:
+        """Whether a URL or path beside the prompt holds `route`."""
+        for layer, shape in self.layers:
+            for key in shape.routes:
+                value = layer[key]
+                if type(value) is str and route in value:
+                    return True
+        return False
+
+
+def as_object(value: Any) -> Record | None:
+    """A JSON object, also where a log holds it as text."""
+    if type(value) is dict:
+        return value
+    if type(value) is str and value.startswith("{"):
+        try:
+            parsed = orjson.loads(value)
+        except ValueError:
+            return None
+        return parsed if type(parsed) is dict else None
+    return None
+
+
+def _unwrapped(record: Record, shape: Shape, depth: int) -> tuple[tuple[Record, Shape], ...]:
+    """The layers below a wrapper down to the object that holds a prompt; none where no wrapper leads to one."""
+    for key in shape.wrappers:
+        inner = as_object(record[key])
+        if inner is None:
+            continue
+        inner_shape = shape_of(inner)
+        layer = (inner, inner_shape)
+        if inner_shape.wrappers and not inner_shape.sure and depth > 1:
+            deeper = _unwrapped(inner, inner_shape, depth - 1)
+            if deeper:
+                return (layer, *deeper)
+        if inner_shape.prompts:
+            return (layer,)
+    return ()

@@ -1,0 +1,112 @@
+"""OpenAI chat completion bodies: `messages`, `tools`, and whatever a gateway logs around them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from prefixlab.contracts import ReadOptions
+from prefixlab.readers import anthropic
+from prefixlab.readers.answers import chat_output
+from prefixlab.readers.complaints import bad_record, shown
+from prefixlab.readers.envelope import Envelope, Record, as_object
+from prefixlab.readers.facts import make_request
+from prefixlab.records import Chat, Location, Request
+
+_PARAMETERS = ("model_parameters", "proxy_server_request", "optional_params")
+"""Where gateways keep the tools of a request whose messages they log by themselves."""
+_NO_KWARGS: Mapping[str, Any] = MappingProxyType({})
+
+
+class OpenAIChat:
+    name = "openai_chat"
+    summary = "OpenAI chat completions bodies (messages, tools), also inside gateway logs"
+
+    def recognises(self, record: Any) -> bool:
+        if type(record) is not dict or "custom_id" in record:
+            return False
+        envelope = Envelope(record)
+        return "messages" in envelope.body and not envelope.has_token_ids and not anthropic.has_signs(envelope)
+
+    def requests(self, record: Any, where: Location, options: ReadOptions) -> Iterable[Request]:
+        if type(record) is not dict:
+            raise bad_record(where, f"a chat request must be a JSON object, not {shown(record)}")
+        return (self.request(Envelope(record), where, options),)
+
+    def request(self, envelope: Envelope, where: Location, options: ReadOptions) -> Request:
+        """The request of a chat body that a wrapper of any kind holds."""
+        messages, paths = _logged_messages(envelope.body, where)
+        check_messages(messages, where)
+        chat = Chat(messages, *_settings(envelope), paths)
+        return make_request(envelope, where, options, chat, chat_output(envelope.response))
+
+
+def check_messages(messages: Any, where: Location) -> None:
+    """Refuses what no chat template could take: no messages, or one that is no object with a role."""
+    if type(messages) is not list:
+        raise bad_record(where, f"`messages` must be a list, not {shown(messages)}")
+    if not messages:
+        raise bad_record(where, "no messages: the request is empty", "Remove the line, or use --skip-bad")
+    try:
+        for message in messages:
+            if type(message["role"]) is not str:
+                break
+        else:
+            return
+    except (TypeError, KeyError, IndexError):
+        pass
+    for index, message in enumerate(messages):
+        if type(message) is not dict:
+            raise bad_record(where, f"messages[{index}] is {shown(message)}, not an object with a role and content")
+        if type(message.get("role")) is not str:
+            raise bad_record(where, f"messages[{index}] has no role", "Give each message a role, or use --skip-bad")
+
+
+def _logged_messages(body: Record, where: Location) -> tuple[Any, tuple[str, ...] | None]:
+    messages = body.get("messages")
+    if type(messages) is dict and type(messages.get("data")) is list:  # a stored completion's list of messages
+        listed = messages["data"]
+        return listed, tuple([f"messages.data[{index}].content" for index in range(len(listed))])
+    if messages is None:
+        raise bad_record(where, "no messages", "Give a chat request `messages`")
+    return messages, None
+
+
+def _settings(
+    envelope: Envelope,
+) -> tuple[list[Any] | None, list[Any] | None, Mapping[str, Any], bool, bool]:
+    """Tools, documents, template variables, and the two switches of the generation prompt."""
+    body = envelope.body
+    tools = body.get("tools")
+    if not tools:
+        tools = _legacy_tools(body) or next(_tools_beside(body), None)
+    documents = body.get("documents")
+    kwargs: Mapping[str, Any] = _NO_KWARGS
+    if "chat_template_kwargs" in body or "reasoning_effort" in body:
+        kwargs = dict(as_object(body.get("chat_template_kwargs")) or {})
+        if body.get("reasoning_effort") is not None:
+            kwargs.setdefault("reasoning_effort", body["reasoning_effort"])
+    return (
+        tools if type(tools) is list else None,
+        documents if type(documents) is list else None,
+        kwargs,
+        body.get("add_generation_prompt") is not False,
+        body.get("continue_final_message") is True,
+    )
+
+
+def _legacy_tools(body: Record) -> list[Any] | None:
+    functions = body.get("functions")
+    return [{"type": "function", "function": each} for each in functions] if type(functions) is list else None
+
+
+def _tools_beside(body: Record) -> Iterator[Any]:
+    for key in _PARAMETERS:
+        if key in body:
+            tools = (as_object(body[key]) or {}).get("tools")
+            if tools:
+                yield tools
+
+
+FORMAT = OpenAIChat()
