@@ -1,0 +1,187 @@
+"""The report for programs: `prefixlab.audit/1`, and the way back from it.
+
+Keys stand in the order of the schema and nothing but the report goes in, so the same report gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from typing import Any
+
+from prefixlab.errors import PrefixlabError
+from prefixlab.records import (
+    Break,
+    Field,
+    Input,
+    Losses,
+    Observed,
+    Outcome,
+    Report,
+    RequestRow,
+    Totals,
+)
+from prefixlab.reporters.neutral import without_surrogates
+
+SCHEMA = "prefixlab.audit/1"
+
+_TOKENIZER_KEYS = ("name", "source", "sha256")
+_TEMPLATE_KEYS = ("name", "sha256")
+_ENGINE_KEYS = ("name", "block_size", "cache_tokens", "min_tokens")
+
+
+def _settings(values: Mapping[str, Any], first: tuple[str, ...]) -> dict[str, Any]:
+    """The mapping with the schema's keys first, there even where nothing is known of them."""
+    return {**{key: values.get(key) for key in first}, **{key: values[key] for key in values if key not in first}}
+
+
+def _totals(totals: Totals) -> dict[str, Any]:
+    ratios = {name: getattr(totals, name) for name in ("raw_reuse", "aligned_reuse", "cached_reuse")}
+    return {**asdict(totals), **ratios}
+
+
+def _request(row: RequestRow) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "line": row.line,
+        "prompt_tokens": row.outcome.prompt_tokens,
+        "raw_shared_tokens": row.outcome.raw_shared_tokens,
+        "aligned_tokens": row.outcome.aligned_tokens,
+        "cached_tokens": row.outcome.cached_tokens,
+        "matched_id": row.matched_id,
+        "losses": row.losses._asdict(),
+        "field": row.field,
+        "tags": dict(row.tags),
+    }
+
+
+def as_document(report: Report, *, per_request: bool) -> dict[str, Any]:
+    """The report as plain values, in the order of the schema."""
+    document: dict[str, Any] = {
+        "schema": SCHEMA,
+        "version": report.version,
+        "inputs": [asdict(each) for each in report.inputs],
+        "tokenizer": _settings(report.tokenizer, _TOKENIZER_KEYS),
+        "chat_template": None if report.chat_template is None else _settings(report.chat_template, _TEMPLATE_KEYS),
+        "engine": _settings(report.engine, _ENGINE_KEYS),
+        "totals": _totals(report.totals),
+        "warm": _totals(report.warm),
+        "losses": report.losses._asdict(),
+        "fields": [{**asdict(row), "examples": list(row.examples)} for row in report.fields],
+        "breaks": [asdict(row) for row in report.breaks],
+        "observed": report.observed and {**asdict(report.observed), "difference": report.observed.difference},
+    }
+    if per_request:
+        document["requests"] = [_request(row) for row in report.requests]
+    document["notes"] = list(report.notes)
+    document["by"] = {
+        tag: {value: _totals(totals) for value, totals in groups.items()} for tag, groups in report.by.items()
+    }
+    return document
+
+
+def _encodable(value: Any) -> Any:
+    """The value with everything replaced that JSON cannot hold: lone surrogates, foreign types, huge integers."""
+    if isinstance(value, str):
+        return without_surrogates(value)
+    if isinstance(value, Mapping):
+        return {without_surrogates(str(key)): _encodable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_encodable(item) for item in (sorted(value, key=str) if isinstance(value, set | frozenset) else value)]
+    if value is None or isinstance(value, float | bool):
+        return value
+    if isinstance(value, int) and -(2**63) <= value < 2**64:
+        return value
+    return without_surrogates(str(value))
+
+
+class JsonReport:
+    """`--format json`: everything, unrounded."""
+
+    name = "json"
+    endings: tuple[str, ...] = (".json",)
+
+    def render(self, report: Report, *, per_request: bool, width: int) -> bytes:
+        import orjson
+
+        document = as_document(report, per_request=per_request)
+        options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+        try:
+            return orjson.dumps(document, option=options)
+        except TypeError:
+            return orjson.dumps(_encodable(document), option=options)
+
+
+REPORTER = JsonReport()
+
+
+# --- the way back -----------------------------------------------------------------------------------------------------
+
+
+def _known(kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that the noun has a place for; a later version may have written more."""
+    return {each.name: values[each.name] for each in fields(kind) if each.name in values}
+
+
+def _row(values: Mapping[str, Any], index: Mapping[str, int]) -> RequestRow:
+    matched = values["matched_id"]
+    outcome = Outcome(
+        values["prompt_tokens"],
+        values["raw_shared_tokens"],
+        values["aligned_tokens"],
+        values["cached_tokens"],
+        None if matched is None else index.get(matched),
+    )
+    losses = Losses(**values["losses"])
+    return RequestRow(values["id"], values["line"], outcome, matched, losses, values["field"], values["tags"])
+
+
+def _report(document: Mapping[str, Any]) -> Report:
+    rows = document.get("requests", [])
+    index: dict[str, int] = {}
+    for at, row in enumerate(rows):
+        index.setdefault(row["id"], at)
+    observed = document["observed"]
+    return Report(
+        version=document["version"],
+        inputs=tuple(Input(**_known(Input, each)) for each in document["inputs"]),
+        tokenizer=document["tokenizer"],
+        chat_template=document["chat_template"],
+        engine=document["engine"],
+        totals=Totals(**_known(Totals, document["totals"])),
+        warm=Totals(**_known(Totals, document["warm"])),
+        losses=Losses(**document["losses"]),
+        fields=tuple(
+            Field(**{**_known(Field, each), "examples": tuple(each["examples"])}) for each in document["fields"]
+        ),
+        breaks=tuple(Break(**_known(Break, each)) for each in document["breaks"]),
+        observed=Observed(**_known(Observed, observed)) if observed else None,
+        requests=tuple(_row(row, index) for row in rows),
+        notes=tuple(document.get("notes", ())),
+        by={
+            tag: {value: Totals(**_known(Totals, totals)) for value, totals in groups.items()}
+            for tag, groups in document.get("by", {}).items()
+        },
+    )
+
+
+def report_from_json(data: bytes, *, path: str | None = None) -> Report:
+    """The report that `JsonReport` wrote; its requests are missing where they were not written.
+
+    Raises:
+        PrefixlabError: the bytes are not such a document, or its figures do not add up.
+    """
+    import orjson
+
+    todo = "Save one with: prefixlab audit LOG --format json -o RUN.json"
+    try:
+        document = orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        raise PrefixlabError(f"not JSON: {error}", todo, path=path) from None
+    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+        raise PrefixlabError(f"not a saved run of schema {SCHEMA}", todo, path=path)
+    try:
+        return _report(document)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        said = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise PrefixlabError(f"a damaged saved run: {said}", todo, path=path) from None

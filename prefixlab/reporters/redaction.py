@@ -1,0 +1,142 @@
+"""A report without the log's own words: each is replaced by its kind and its length.
+
+Gone are names and values of fields, evidence, request ids and tag values. Figures, kinds, JSON paths, line numbers and
+the names of files and settings stay. The same value gets the same stand-in everywhere, so that rows can still be told
+apart and followed, and the same report always gives the same result.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from prefixlab.records import Break, Field, Report, RequestRow, Totals
+
+_PLAIN_PATH = re.compile(r"(?:[A-Za-z_$][\w$-]*|\[\d+\])(?:\.[A-Za-z_$][\w$-]*|\[\d+\])*", re.ASCII)
+_KINDS = (
+    ("uuid", re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")),
+    ("number", re.compile(r"[+-]?\d+(?:[.,]\d+)*")),
+    ("email", re.compile(r"[^@\s]+@[^@\s]+")),
+    ("id", re.compile(r"[\w.:/-]+", re.ASCII)),
+)
+_QUOTED = re.compile(r'"[^"]*"|`[^`]*`|“[^”]*”|‘[^’]*’|«[^»]*»|(?<!\w)\'[^\']*\'(?!\w)', re.DOTALL)
+
+
+def stand_in(kind: str, text: str) -> str:
+    """What is shown in place of a text: its kind and its length."""
+    return f"‹{kind}, {len(text)} {'character' if len(text) == 1 else 'characters'}›"
+
+
+def _kind(text: str) -> str:
+    return next((kind for kind, pattern in _KINDS if pattern.fullmatch(text)), "text")
+
+
+def _path(path: str) -> str:
+    """The path as it is; from a key on that is no plain identifier, which may be content, only its length."""
+    if not path or _PLAIN_PATH.fullmatch(path):
+        return path
+    plain = _PLAIN_PATH.match(path)
+    # The last step of what looks plain may be the front of the odd key itself.
+    head = plain[0].rpartition(".")[0] if plain else ""
+    rest = path[len(head) :].removeprefix(".")
+    return f"{head}.{stand_in('key', rest)}" if head else stand_in("key", rest)
+
+
+class _Sentences:
+    """Advice and notes: names and values of the log are replaced, and whatever else a sentence quotes."""
+
+    def __init__(self, known: Mapping[str, str], kept: Iterable[str]) -> None:
+        self._known = known
+        self._kept = {*known.values(), *kept}
+        longest_first = sorted(filter(str.strip, known), key=len, reverse=True)
+        words = "|".join(map(re.escape, longest_first))
+        self._words = re.compile(rf"(?<!\w)(?:{words})(?!\w)") if words else None
+
+    def redacted(self, text: str) -> str:
+        if self._words:
+            text = self._words.sub(lambda found: self._known[found[0]], text)
+        return _QUOTED.sub(self._unquoted, text)
+
+    def _unquoted(self, found: re.Match[str]) -> str:
+        inside = found[0][1:-1]
+        return found[0] if inside in self._kept else stand_in("text", inside)
+
+
+class _Numbered:
+    """Stand-ins that tell equal values from different ones: numbered in the order they are met."""
+
+    def __init__(self, noun: str) -> None:
+        self._noun = noun
+        self._seen: dict[str, str] = {}
+
+    def __call__(self, value: str) -> str:
+        if value and value not in self._seen:
+            self._seen[value] = stand_in(f"{self._noun} {len(self._seen) + 1}: {_kind(value)}", value)
+        return self._seen.get(value, value)
+
+
+def _field_name(row: Field) -> str:
+    return f"field {row.rank}"
+
+
+def _known(rows: Iterable[Field]) -> dict[str, str]:
+    known: dict[str, str] = {}
+    for row in sorted(rows, key=lambda row: row.rank):
+        known.setdefault(row.name, f"{_field_name(row)} ({row.kind})")
+        for example in row.examples:
+            known.setdefault(example, stand_in(row.kind, example))
+    return known
+
+
+def redact(report: Report) -> Report:
+    """The report with every text that came from a prompt, an id or a tag replaced by its kind and length."""
+    names: dict[str, str] = {}
+    for row in sorted(report.fields, key=lambda row: row.rank):
+        names.setdefault(row.name, _field_name(row))
+    kinds = {row.kind for row in report.breaks}
+    sentences = _Sentences(_known(report.fields), (row.path for row in (*report.fields, *report.breaks)))
+    request_id = _Numbered("request")
+    tags: dict[str, _Numbered] = {}
+
+    def tag_value(tag: str, value: str) -> str:
+        return tags.setdefault(tag, _Numbered(tag))(value)
+
+    def request(row: RequestRow) -> RequestRow:
+        cause = row.field
+        if cause is not None and cause not in kinds:
+            cause = names.get(cause) or stand_in("text", cause)
+        return replace(
+            row,
+            id=request_id(row.id),
+            matched_id=None if row.matched_id is None else request_id(row.matched_id),
+            field=cause,
+            tags={tag: tag_value(tag, value) for tag, value in row.tags.items()},
+        )
+
+    def groups(tag: str, values: Mapping[str, Totals]) -> dict[str, Totals]:
+        return {tag_value(tag, value): totals for value, totals in values.items()}
+
+    return replace(
+        report,
+        fields=tuple(_field(row, sentences) for row in report.fields),
+        breaks=tuple(_break(row, sentences) for row in report.breaks),
+        requests=tuple(request(row) for row in report.requests),
+        notes=tuple(sentences.redacted(note) for note in report.notes),
+        by={tag: groups(tag, values) for tag, values in report.by.items()},
+    )
+
+
+def _field(row: Field, sentences: _Sentences) -> Field:
+    return replace(
+        row,
+        name=_field_name(row),
+        path=_path(row.path),
+        examples=tuple(dict.fromkeys(stand_in(row.kind, example) for example in row.examples)),
+        advice=sentences.redacted(row.advice),
+    )
+
+
+def _break(row: Break, sentences: _Sentences) -> Break:
+    evidence = row.evidence and stand_in("text", row.evidence)
+    return replace(row, path=_path(row.path), evidence=evidence, advice=sentences.redacted(row.advice))

@@ -1,0 +1,248 @@
+"""What a report says, in words and rounded figures; the text and the Markdown report only lay it out.
+
+Functions that put text from the log into a sentence take `show`, which makes such text fit for the form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from prefixlab.records import Break, Field, Observed, Report, Totals
+
+Show = Callable[[str], str]
+"""Makes a text from the log fit for the form that is written."""
+
+CEILING = "These figures are a ceiling: requests served one after another, with an unlimited cache."
+CEILING_LIMITED = (
+    "These figures are a ceiling: requests served one after another; `cached` counts the cache size, "
+    "lifetime and routing given, everything else an unlimited cache."
+)
+
+_MEANINGS = {
+    "cached": "reused",
+    "volatile": "fixable: see below",
+    "partial block": "rounded to blocks",
+    "last token": "always computed",
+    "below minimum": "under the minimum",
+    "evicted": "cache too small",
+    "expired": "lifetime over",
+    "isolated": "on another replica",
+    "first seen": "never sent before",
+}
+_NEARLY_ALL = 0.9
+"""Share of the whole gain at which the headline stops counting what to fix."""
+_MOST_NAMED = 2
+"""Causes that the headline calls by name."""
+
+
+def number(value: int) -> str:
+    return f"{value:,}"
+
+
+def percent(share: float) -> str:
+    """A share to a tenth of a per cent; something is never shown as nothing, nor a part as all."""
+    tenths = f"{share * 100:.1f} %"
+    if share > 0 and tenths == "0.0 %":
+        return "<0.1 %"
+    return ">99.9 %" if share < 1 and tenths == "100.0 %" else tenths
+
+
+def counted(value: int, one: str, many: str = "") -> str:
+    """A number with its noun: `1 field`, `2 fields`."""
+    return f"{number(value)} {one if value == 1 else many or one + 's'}"
+
+
+# --- where the tokens go ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One part of the prompt tokens. All parts together are the whole."""
+
+    label: str
+    tokens: int
+    share: float
+    meaning: str
+
+
+def shares(report: Report) -> list[Share]:
+    """Where the prompt tokens go, without the empty parts: reused first, what can be changed, the rest."""
+    losses = {name.replace("_", " "): tokens for name, tokens in report.losses._asdict().items()}
+    parts = {"cached": report.totals.cached_tokens, **losses}
+    whole = report.totals.prompt_tokens or 1
+    return [Share(label, parts[label], parts[label] / whole, _MEANINGS[label]) for label in _MEANINGS if parts[label]]
+
+
+def is_limited(report: Report) -> bool:
+    """Whether a cache size, lifetime or routing costs tokens in this report."""
+    return report.totals.cached_tokens != report.totals.aligned_tokens
+
+
+def reuse_rows(report: Report) -> list[tuple[str, str]]:
+    """The ratios that the report has: what each counts, and the name of its figure."""
+    block = report.engine.get("block_size")
+    rule = f"in blocks of {block}" if isinstance(block, int) and block > 1 else "by the engine's rule"
+    rows = [("raw, equal from the first token", "raw"), (f"aligned, {rule}", "aligned")]
+    return [*rows, ("cached, in the cache given", "cached")] if is_limited(report) else rows
+
+
+def figure(totals: Totals, name: str) -> tuple[int, float]:
+    """Tokens and share of `raw`, `aligned` or `cached`."""
+    return {
+        "raw": (totals.raw_shared_tokens, totals.raw_reuse),
+        "aligned": (totals.aligned_tokens, totals.aligned_reuse),
+        "cached": (totals.cached_tokens, totals.cached_reuse),
+    }[name]
+
+
+# --- what breaks the prefix -------------------------------------------------------------------------------------------
+
+Rung = Field | Break
+"""A row of the one ladder that fields and breaks form."""
+
+
+def ladder(report: Report) -> list[Rung]:
+    rows: list[Rung] = [*report.fields, *report.breaks]
+    return sorted(rows, key=lambda row: row.rank)
+
+
+def fixable(report: Report) -> list[Rung]:
+    """The rungs that win tokens back."""
+    return [row for row in ladder(report) if row.recoverable_tokens > 0]
+
+
+def kind(row: Rung, show: Show) -> str:
+    return show(row.kind).replace("_", " ")
+
+
+def reuse_after(row: Rung, report: Report) -> float:
+    """Reuse once the ladder is fixed down to this row, in the cache that the headline speaks of."""
+    return row.cached_reuse_after_fix if is_limited(report) else row.reuse_after_fix
+
+
+def where(row: Rung, report: Report, show: Show) -> str:
+    """How often a rung's break happens, and where: JSON path, and line and token of a value."""
+    said = f"in {number(row.requests)} of {counted(report.totals.requests, 'request')}"
+    said += f" at {show(row.path)}" if row.path else ""
+    return f"{said}, line {row.line}, token {number(row.token_index)}" if isinstance(row, Field) else said
+
+
+def _causes(rows: Iterable[Rung]) -> tuple[str, str]:
+    kinds = {type(row) for row in rows}
+    return ("field", "fields") if kinds == {Field} else ("cause", "causes")
+
+
+# --- sentences --------------------------------------------------------------------------------------------------------
+
+
+def headline(report: Report, quote: Show) -> list[str]:
+    """The answer in one or two sentences, and what the warm requests have where that differs."""
+    totals = report.totals
+    if not totals.requests:
+        skipped = sum(each.skipped for each in report.inputs)
+        more = f" {counted(skipped, 'record was', 'records were')} skipped." if skipped else ""
+        return [f"There are no requests in this log: nothing to measure.{more}"]
+    if not totals.prompt_tokens:
+        return [f"{counted(totals.requests, 'request')}, but not one prompt token: nothing to measure."]
+    return [f"{_reusable(report)}{_gain(report, quote)}", *_warm(report)]
+
+
+def _reusable(report: Report) -> str:
+    totals = report.totals
+    said = f"{percent(totals.cached_reuse)} of the prompt tokens can be reused"
+    if totals.requests == 1:
+        return f"{said}: one request has no earlier one to share with"
+    return f"{said} in this cache ({percent(totals.aligned_reuse)} in an unlimited one)" if is_limited(report) else said
+
+
+def _gain(report: Report, quote: Show) -> str:
+    rows = fixable(report)
+    if not rows:
+        return "." if report.totals.requests == 1 else ". Nothing to fix in the prompts."
+    now, last = report.totals.cached_reuse, reuse_after(rows[-1], report)
+    reached = [reuse_after(row, report) for row in rows]
+    enough = next((at for at, then in enumerate(reached, 1) if then - now >= _NEARLY_ALL * (last - now)), len(rows))
+    said = f"fixing {counted(len(rows), *_causes(rows))}"
+    if enough < len(rows):
+        said = f"fixing the first {enough if enough > 1 else 'one'} of {counted(len(rows), *_causes(rows))}"
+    if enough <= _MOST_NAMED:
+        names = [quote(row.name) if isinstance(row, Field) else kind(row, quote) for row in rows[:enough]]
+        said += f", {' and '.join(names)},"
+    said += f" makes it {percent(reached[enough - 1])}"
+    rest = f", all of them {percent(last)}" if percent(last) != percent(reached[enough - 1]) else ""
+    return f"; {said}{rest}."
+
+
+def _warm(report: Report) -> list[str]:
+    name = "cached" if is_limited(report) else "aligned"
+    share = percent(figure(report.warm, name)[1])
+    if not report.warm.requests or share == percent(figure(report.totals, name)[1]):
+        return []
+    return [f"Now, in warm requests alone (all but the first of each family): {share}."]
+
+
+def observed_sentence(observed: Observed) -> str:
+    """The server's own count beside the predicted one."""
+    said = (
+        f"over {counted(observed.requests, 'request')} the server reported {counted(observed.cached_tokens, 'cached token')}, "
+        f"predicted were {number(observed.predicted_tokens)}"
+    )
+    apart = observed.difference
+    if not apart:
+        return f"{said}: equal"
+    return f"{said}: {number(abs(apart))} {'more' if apart > 0 else 'fewer'}"
+
+
+def ceiling(report: Report) -> str:
+    return CEILING_LIMITED if is_limited(report) else CEILING
+
+
+# --- facts ------------------------------------------------------------------------------------------------------------
+
+
+def _settings(values: Mapping[str, Any], show: Show, known: Iterable[str]) -> list[str]:
+    """The settings that have no wording of their own, as `name value`."""
+    rest = ((key, value) for key, value in values.items() if key not in known and value not in (None, "", False))
+    return [f"{show(str(key)).replace('_', ' ')} {show(str(value))}" for key, value in rest]
+
+
+def _vocabulary(values: Mapping[str, Any], show: Show) -> str:
+    said = show(str(values.get("name") or "unnamed"))
+    source, digest = values.get("source"), values.get("sha256")
+    more = [show(str(source))] if source and source != values.get("name") else []
+    more += [f"sha256 {show(str(digest)[:12])}"] if digest else []
+    more += _settings(values, show, ("name", "source", "sha256"))
+    return f"{said} ({', '.join(more)})" if more else said
+
+
+def _engine(values: Mapping[str, Any], show: Show) -> str:
+    block, cache, least = values.get("block_size"), values.get("cache_tokens"), values.get("min_tokens")
+    parts = [show(str(values.get("name") or "unnamed"))]
+    parts += [f"blocks of {counted(block, 'token')}"] if isinstance(block, int) else []
+    parts += [f"a cache of {counted(cache, 'token')}"] if isinstance(cache, int) else ["unlimited cache"]
+    parts += [f"at least {counted(least, 'token')}"] if isinstance(least, int) and least > 1 else []
+    return ", ".join([*parts, *_settings(values, show, ("name", "block_size", "cache_tokens", "min_tokens"))])
+
+
+def facts(report: Report, show: Show) -> list[tuple[str, str]]:
+    """What the figures rest on: requests, files, tokenizer, template, engine, the server's own report."""
+    totals = report.totals
+    families = counted(totals.families, "family", "families")
+    rows = [("requests", f"{number(totals.requests)} in {families}, {number(report.warm.requests)} of them warm")]
+    for each in report.inputs:
+        said = f"{show(each.path)}: {show(each.format)}, {counted(each.requests, 'request')}"
+        rows.append(("input", f"{said}, {number(each.skipped)} skipped" if each.skipped else said))
+    rows.append(("tokenizer", _vocabulary(report.tokenizer, show)))
+    rows.append(("template", _vocabulary(report.chat_template, show) if report.chat_template else "none"))
+    rows.append(("engine", _engine(report.engine, show)))
+    if report.observed:
+        rows.append(("observed", observed_sentence(report.observed)))
+    rows.append(("version", f"prefixlab {show(report.version)}"))
+    return rows
+
+
+def largest(groups: Mapping[str, Totals], most: int) -> list[tuple[str, Totals]]:
+    """The groups of a breakdown with the most prompt tokens, largest first."""
+    return sorted(groups.items(), key=lambda item: -item[1].prompt_tokens)[:most]
