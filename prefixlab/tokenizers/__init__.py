@@ -1,1 +1,56 @@
-"""Vocabularies: rendered segments in, pieces of token ids out."""
+"""Vocabularies: rendered segments in, pieces of token ids out.
+
+`load_tokenizer` takes what a person or a log calls a tokenizer (an encoding, a model, a folder, a file, a hub id) and asks
+each family of this folder; `SegmentEncoder` puts it to work on rendered requests.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import pkgutil
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from prefixlab.contracts import TextTokenizer, TokenizerFamily
+from prefixlab.errors import PrefixlabError
+from prefixlab.tokenizers.model_names import tokenizer_of_model
+from prefixlab.tokenizers.segment_encoder import SegmentEncoder
+
+
+def load_tokenizer(name_or_path: str, *, offline: bool = False) -> TextTokenizer:
+    """The tokenizer that a name or a path stands for.
+
+    Raises:
+        PrefixlabError: nothing of that name is known, or its vocabulary cannot be had; names the ways out.
+    """
+    wanted = name_or_path
+    if not Path(wanted).exists():
+        wanted = tokenizer_of_model(wanted) or wanted
+    for family in families():
+        tokenizer = family.load(wanted, offline=offline)
+        if tokenizer is not None:
+            return tokenizer
+    names = [row["name"] for row in known_tokenizers()]
+    close = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5) or ["o200k_base", "cl100k_base", "qwen3"]
+    raise PrefixlabError(
+        f"no tokenizer is called {name_or_path}",
+        f"Use {', '.join(close)}, a hub id such as meta-llama/Llama-3.1-8B-Instruct, or a path to a tokenizer.json "
+        "or a model folder",
+    )
+
+
+def known_tokenizers() -> list[Mapping[str, str]]:
+    """A row for each tokenizer that has a name: `name`, `source`, `offline` (yes, no, cached)."""
+    return [row for family in families() for row in family.known()]
+
+
+@cache
+def families() -> tuple[TokenizerFamily, ...]:
+    """The families in this folder: every module with the constant `FAMILY`."""
+    modules = [importlib.import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__)]
+    return tuple([module.FAMILY for module in modules if hasattr(module, "FAMILY")])
+
+
+__all__ = ["SegmentEncoder", "families", "known_tokenizers", "load_tokenizer"]

@@ -1,0 +1,57 @@
+"""Qwen 3, 2.5 and 2 from the packaged vocabulary: the same 151,643 ranks, each with its own list of added tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from prefixlab.tokenizers.byte_level import ByteLevelTokenizer
+from prefixlab.tokenizers.patterns import QWEN
+from prefixlab.tokenizers.vocabularies import PACKED_SHA256, read_tokens
+
+FIRST_ADDED = 151643
+
+ADDED_TOKENS = (
+    *("<|endoftext|>", "<|im_start|>", "<|im_end|>"),
+    *("<|object_ref_start|>", "<|object_ref_end|>", "<|box_start|>", "<|box_end|>", "<|quad_start|>", "<|quad_end|>"),
+    *("<|vision_start|>", "<|vision_end|>", "<|vision_pad|>", "<|image_pad|>", "<|video_pad|>"),
+    *("<tool_call>", "</tool_call>"),
+    *("<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>", "<|fim_pad|>", "<|repo_name|>", "<|file_sep|>"),
+    *("<tool_response>", "</tool_response>", "<think>", "</think>"),
+)
+"""In the order of their ids."""
+
+ADDED_TOKEN_COUNTS = {"qwen3": 26, "qwen2.5": 22, "qwen2": 3}
+"""How many of `ADDED_TOKENS` each generation has; in the older ones a `<think>` is ordinary text."""
+
+CONTROL_TOKENS = frozenset(ADDED_TOKENS[:14])
+"""Those that Qwen's `tokenizer.json` marks as special."""
+
+
+class PackagedQwen:
+    """The names `qwen3`, `qwen2.5` and `qwen2`."""
+
+    name = "qwen"
+    summary = "Qwen 3, 2.5 and 2 from the packaged vocabulary"
+
+    def load(self, wanted: str, *, offline: bool) -> ByteLevelTokenizer | None:
+        if wanted not in ADDED_TOKEN_COUNTS:
+            return None
+        ranks = {token: rank for rank, token in enumerate(read_tokens("qwen3"))}
+        added = ADDED_TOKENS[: ADDED_TOKEN_COUNTS[wanted]]
+        return ByteLevelTokenizer(
+            wanted,
+            ranks,
+            QWEN,
+            {token: FIRST_ADDED + place for place, token in enumerate(added)},
+            source="packaged",
+            sha256=PACKED_SHA256["qwen3"],
+            specials_in_content=True,
+            nfc=True,
+            control_tokens=CONTROL_TOKENS,
+        )
+
+    def known(self) -> Iterable[Mapping[str, str]]:
+        return [{"name": name, "source": "packaged", "offline": "yes"} for name in ADDED_TOKEN_COUNTS]
+
+
+FAMILY = PackagedQwen()
