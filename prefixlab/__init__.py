@@ -1,3 +1,31 @@
-"""prefixlab: how much of your prompts an inference engine's prefix cache can reuse, and what breaks it."""
+"""prefixlab: how much of your prompts an inference engine's prefix cache can reuse, and what breaks it.
+
+    import prefixlab as pl
+
+    report = pl.audit("logs.jsonl", tokenizer="o200k_base")
+    report.totals.aligned_reuse
+
+Names are loaded when they are used, so that importing the package costs nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from prefixlab.errors import PrefixlabError as PrefixlabError
+    from prefixlab.python_api import audit as audit
+
+_PUBLIC = {"audit": "prefixlab.python_api", "PrefixlabError": "prefixlab.errors"}
+
+__all__ = ["PrefixlabError", "__version__", "audit"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'prefixlab' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_PUBLIC[name]), name)

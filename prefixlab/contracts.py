@@ -73,7 +73,7 @@ class TextTokenizer(Protocol):
     special_tokens: Mapping[str, int]
     """Texts that become one id wherever the served tokenizer parses them."""
     specials_in_content: bool
-    """Whether look-alikes of special tokens in user text become special tokens, as in a served Hugging Face tokenizer."""
+    """Whether special tokens typed in user text are parsed as such, as a served Hugging Face tokenizer does."""
     cuts_at_whitespace: bool
     """Whether every place between a non-blank and a blank, and behind a line break before a non-blank other than `/`,
     is a boundary of pre-tokens, so that text may be encoded piecewise there."""

@@ -31,6 +31,9 @@ class Namespace(NamedTuple):
     salt: str = ""
 
 
+NO_NAMESPACE = Namespace()
+
+
 # --- a request, as logged ---------------------------------------------------------------------------------------------
 
 
@@ -81,7 +84,7 @@ class TokenIds:
 
 @dataclass(frozen=True, slots=True)
 class BlockHashes:
-    """A prompt logged as chained block ids (Mooncake, Bailian): `block_tokens` tokens an id, the last one perhaps less."""
+    """A prompt logged as chained block ids (Mooncake, Bailian): `block_tokens` tokens an id, the last perhaps less."""
 
     hash_ids: tuple[int, ...]
     block_tokens: int
@@ -117,7 +120,7 @@ class Request:
     body: Body
     arrived_at: float | None = None
     ended_at: float | None = None
-    namespace: Namespace = Namespace()
+    namespace: Namespace = NO_NAMESPACE
     tags: Mapping[str, str] = field(default_factory=dict)
     output: Output | None = None
     observed_cached_tokens: int | None = None
@@ -241,7 +244,7 @@ class Prompt:
         location: Location,
         pieces: tuple[Piece, ...],
         *,
-        namespace: Namespace = Namespace(),
+        namespace: Namespace = NO_NAMESPACE,
         arrived_at: float | None = None,
         ended_at: float | None = None,
         tags: Mapping[str, str] | None = None,

@@ -49,7 +49,9 @@ def test_equals_comparison_with_every_earlier_sequence(prompts: list[tuple[str, 
     assert walked(prompts) == naive(prompts)
 
 
-@given(st.lists(st.tuples(st.just(""), st.lists(st.integers(2**32 - 3, 2**32 - 1), max_size=60), st.just([])), max_size=12))
+@given(
+    st.lists(st.tuples(st.just(""), st.lists(st.integers(2**32 - 3, 2**32 - 1), max_size=60), st.just([])), max_size=12)
+)
 def test_large_ids_and_long_edges(prompts: list[tuple[str, list[int], list[int]]]) -> None:
     assert walked(prompts) == naive(prompts)
 

@@ -42,7 +42,7 @@ def differences(prompt: Prompt, other: Prompt) -> list[Difference]:
     """Every place where `prompt` has other text than `other`, as long as their pieces come from the same places."""
     ours, theirs = prompt.pieces, other.pieces
     both = min(len(ours), len(theirs))
-    first = _first_unlike(ours, theirs)
+    first = first_unlike(ours, theirs)
     found: list[Difference] = []
     same: list[int] = []
     stable: list[int] = []
@@ -80,8 +80,8 @@ def differences(prompt: Prompt, other: Prompt) -> list[Difference]:
     return found
 
 
-def _first_unlike(ours: Sequence[Piece], theirs: Sequence[Piece]) -> int:
-    number = 0
+def first_unlike(ours: Sequence[Piece], theirs: Sequence[Piece]) -> int:
+    """The number of the first piece that is not the same; the length of the shorter where there is none."""
     for number, (mine, yours) in enumerate(zip(ours, theirs, strict=False)):
         if mine is not yours:
             return number

@@ -6,7 +6,7 @@ prompts, not by a list of patterns; afterwards it is looked for in every prompt 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from prefixlab.attribution.differences import TURNS, Difference, differences
@@ -110,7 +110,7 @@ class Sites:
         self._enough = max(block_tokens, 16)
         self._of_path: dict[Origin, list[Site]] = {}
 
-    def __iter__(self):  # type: ignore[no-untyped-def]
+    def __iter__(self) -> Iterator[Site]:
         for sites in self._of_path.values():
             yield from sites
 
@@ -119,9 +119,10 @@ class Sites:
         found = differences(prompt, other)
         if not found:
             return
-        newest = newest_user_piece(prompt)
         for place, difference in enumerate(found):
-            behind = difference.stable_behind if difference.piece == newest else difference.same_behind
+            # What people and tools say differs of itself; it is a field only ahead of text that the application wrote.
+            said = prompt.pieces[difference.piece].origin.role in TURNS
+            behind = difference.stable_behind if said else difference.same_behind
             if behind < self._enough:
                 break
             if _is_reordered(found, difference.piece):
@@ -207,22 +208,9 @@ def collect_sites(
     return sites
 
 
-def newest_user_piece(prompt: Prompt) -> int:
-    """The number of the piece that holds the end of the newest user turn, or -1."""
-    pieces = prompt.pieces
-    for number in range(len(pieces) - 1, -1, -1):
-        spans = pieces[number].spans
-        if spans and any([span.origin.role == "user" for span in spans]):
-            return number
-    return -1
-
-
 def _is_reordered(found: Sequence[Difference], piece: int) -> bool:
     """Whether the runs of a piece are the other's in another order: a matter of order, not of a value."""
     here = [difference for difference in found if difference.piece == piece]
     ours = sorted([id(run) for difference in here for run in difference.runs])
     theirs = sorted([id(run) for difference in here for run in difference.other_runs])
     return len(ours) > 1 and ours == theirs
-
-
-__all__ = ["TURNS", "Found", "Site", "Sites", "collect_sites", "newest_user_piece"]

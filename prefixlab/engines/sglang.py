@@ -1,7 +1,7 @@
 """SGLang: a radix tree over pages of tokens.
 
-Follows SGLang 0.5.23 (`mem_cache/radix_cache.py`, `unified_radix_cache.py`). The page is one token unless the server was
-started with `--page-size` or an attention backend forces one; the last prompt token is always computed; generated
+Follows SGLang 0.5.23 (`mem_cache/radix_cache.py`, `unified_radix_cache.py`). The page is one token unless the server
+was started with `--page-size` or an attention backend forces one; the last prompt token is always computed; generated
 tokens but the last are known to later requests; `extra_key`, `cache_salt` and the LoRA are part of the key.
 """
 

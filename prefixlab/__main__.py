@@ -1,0 +1,5 @@
+"""`python -m prefixlab`."""
+
+from prefixlab.cli import main
+
+main()

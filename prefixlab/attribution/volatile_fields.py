@@ -1,0 +1,196 @@
+"""Volatile fields: the values at which prompts of one family part, in the order to fix them, with what each gives.
+
+The ladder is measured, not estimated: the log is replayed with the first field fixed, then with the first two, and so
+on. A field's recoverable tokens are what its step adds, so the rows add up to the whole volatile loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from prefixlab.attribution.fix_replay import Encode, FixReplay, Hole, Place
+from prefixlab.attribution.severity import severity_of
+from prefixlab.attribution.sites import Site, collect_sites
+from prefixlab.attribution.value_kinds import kind_of
+from prefixlab.contracts import Engine
+from prefixlab.prefix_tree import Match
+from prefixlab.records import TOKEN_BYTES, Field, Outcome, Prompt
+
+MOST_FIELDS = 8
+"""Fields that are replayed; the rest of a log with more stays in `first_seen`."""
+
+TRIAL_REQUESTS = 500
+"""Requests on which the place of a moved value is chosen."""
+
+EXAMPLES = 3
+
+
+class Ladder(NamedTuple):
+    """The fields by rank and what every request could reuse with all of them fixed."""
+
+    fields: tuple[Field, ...]
+    aligned_if_fixed: list[int]
+    shared_if_fixed: list[int]
+    field_of: dict[int, str]
+    """Request number to the name of the field at which its prefix ends."""
+
+
+def find_fields(
+    prompts: Sequence[Prompt],
+    matches: Sequence[Match],
+    families: Sequence[int],
+    outcomes: Sequence[Outcome],
+    engine: Engine,
+    encode: Encode,
+) -> Ladder:
+    """Find the volatile fields of a log and measure what fixing them gives, front to back."""
+    best = [outcome.aligned_tokens for outcome in outcomes]
+    shared = [outcome.raw_shared_tokens for outcome in outcomes]
+    replay = FixReplay(prompts, families, engine, encode)
+    steps: list[_Step] = []
+    reached = best
+    reached_shared = shared
+    for hole in _candidates(collect_sites(prompts, matches, families, engine.block_size), outcomes, replay):
+        place, replayed = replay.fix(hole, TRIAL_REQUESTS)
+        better = [max(pair) for pair in zip(best, replayed.aligned_tokens, strict=True)]
+        gain = sum(better) - sum(best)
+        best = better
+        steps.append(_Step(hole, place, gain))
+        if gain:
+            reached, reached_shared = best, replayed.shared_tokens
+    while steps and not steps[-1].gain:
+        steps.pop()
+    return _ladder(steps, prompts, families, outcomes, replay, reached, reached_shared, encode)
+
+
+class _Step(NamedTuple):
+    hole: Hole
+    place: Place
+    gain: int
+
+
+def _candidates(sites: Iterable[Site], outcomes: Sequence[Outcome], replay: FixReplay) -> list[Hole]:
+    """The holes worth fixing, front to back."""
+    holes = []
+    for site in sites:
+        for number in range(site.holes):
+            if site.broken[number]:
+                lost = sum([outcomes[place].prompt_tokens for place in site.first[number]])
+                holes.append((lost, site.broken[number], Hole(site, number)))
+    holes.sort(key=lambda row: (row[0], row[1]), reverse=True)
+    kept = [hole for _, _, hole in holes[:MOST_FIELDS]]
+    return sorted(kept, key=lambda hole: (*_position(hole.site, replay), hole.number))
+
+
+def _position(site: Site, replay: FixReplay) -> tuple[int, int]:
+    """Piece and run of the site's first appearance."""
+    for found in replay.found(site):
+        if found is not None:
+            return found.piece, found.start
+    return 1 << 30, 0
+
+
+def _ladder(
+    steps: Sequence[_Step],
+    prompts: Sequence[Prompt],
+    families: Sequence[int],
+    outcomes: Sequence[Outcome],
+    replay: FixReplay,
+    aligned: list[int],
+    shared: list[int],
+    encode: Encode,
+) -> Ladder:
+    prompt_tokens = sum([outcome.prompt_tokens for outcome in outcomes])
+    reused = sum([outcome.aligned_tokens for outcome in outcomes])
+    cached = sum([outcome.cached_tokens for outcome in outcomes])
+    warm = len(outcomes) - len(set(zip([prompt.namespace for prompt in prompts], families, strict=True)))
+    fields = []
+    field_of: dict[int, str] = {}
+    recovered = 0
+    for rank, (hole, place, gain) in enumerate(steps, 1):
+        site, number = hole
+        found = replay.found(site)
+        values = [one.values[number] for one in found if one is not None]
+        distinct = dict.fromkeys(values)
+        kind = kind_of(list(distinct)[:1000])
+        name = site.label(number) or f"{kind} in {site.origin.path or site.origin.role}"
+        recovered += gain
+        first = site.first[number]
+        for request in first:
+            field_of.setdefault(request, name)
+        fields.append(
+            Field(
+                rank=rank,
+                name=name,
+                kind=kind,
+                path=site.origin.path,
+                line=_line_in_text(hole, prompts, replay),
+                token_index=site.token_index if first else _token_index(hole, prompts, replay, encode),
+                requests=site.broken[number],
+                distinct_values=len(distinct),
+                examples=tuple([value.strip()[:200] for value in list(distinct)[:EXAMPLES]]),
+                lost_tokens=sum([outcomes[one].prompt_tokens - outcomes[one].raw_shared_tokens for one in first]),
+                recoverable_tokens=gain,
+                reuse_after_fix=(reused + recovered) / prompt_tokens,
+                cached_reuse_after_fix=(cached + recovered) / prompt_tokens,
+                level=level_of(site.origin.role),
+                severity=severity_of(gain / prompt_tokens, site.broken[number] / warm if warm else 0.0, gain),
+                confidence="high" if len(distinct) >= 3 and kind != "text" else "medium",
+                advice=_advice(name, kind, place, site.origin.role),
+            )
+        )
+    return Ladder(tuple(fields), aligned, shared, field_of)
+
+
+def level_of(role: str) -> str:
+    """The coarse label that hosted providers use for the part of a request that changed."""
+    if role in ("system", "developer"):
+        return "system_changed"
+    return "tools_changed" if role == "tools" else "messages_changed"
+
+
+def _line_in_text(hole: Hole, prompts: Sequence[Prompt], replay: FixReplay) -> int:
+    """The line of the value in the text at its JSON path, from 1, in the first prompt that has it."""
+    for prompt, found in zip(prompts, replay.found(hole.site), strict=True):
+        if found is not None:
+            piece = prompt.pieces[found.piece]
+            before = "".join([run.text for run in piece.runs[: found.start]]) + _literals_before(hole, found.values)
+            return before.count("\n") + 1
+    return 0
+
+
+def _token_index(hole: Hole, prompts: Sequence[Prompt], replay: FixReplay, encode: Encode) -> int:
+    """The token at which the value starts in the first prompt that has it, from 0."""
+    for prompt, found in zip(prompts, replay.found(hole.site), strict=True):
+        if found is not None:
+            pieces = prompt.pieces
+            ahead = sum([piece.token_count for piece in pieces[: found.piece]])
+            ahead += sum([len(run.tokens) for run in pieces[found.piece].runs[: found.start]]) // TOKEN_BYTES
+            text = _literals_before(hole, found.values).rstrip(" ")
+            return ahead + sum([len(run.tokens) for run in encode(text, hole.site.origin)]) // TOKEN_BYTES
+    return 0
+
+
+def _literals_before(hole: Hole, values: tuple[str, ...]) -> str:
+    """The text of the site's line ahead of a hole."""
+    template = hole.site.template
+    if template is None:
+        return ""
+    ahead = zip(template.literals, values[: hole.number], strict=False)
+    return "".join([literal + value for literal, value in ahead]) + template.literals[hole.number]
+
+
+def _advice(name: str, kind: str, place: Place, role: str) -> str:
+    if role == "prompt":
+        where = "to the end of the prompt"
+    elif place == "newest":
+        where = "to the end of the newest user message"
+    else:
+        where = "to the end of its own message"
+    said = f"Move {name!r} {where}, behind the text that stays the same."
+    if kind in ("clock", "date", "age"):
+        return said + " If the model needs only the day, give the day: it then changes once in 24 hours."
+    if kind in ("uuid", "id", "counter"):
+        return said + " If the model does not need it, leave it to the request's metadata."
+    return said

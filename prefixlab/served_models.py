@@ -1,0 +1,257 @@
+"""A served model: its tokenizer and its chat template together turn requests into prompts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+from prefixlab.contracts import Renderer, TextTokenizer
+from prefixlab.errors import BadRecord, PrefixlabError
+from prefixlab.records import (
+    TOKEN_BYTES,
+    AnthropicChat,
+    BlockHashes,
+    Chat,
+    Origin,
+    Piece,
+    Prompt,
+    Request,
+    Run,
+    Segment,
+    Span,
+    Text,
+    TokenIds,
+)
+from prefixlab.rendering import load_renderer
+from prefixlab.tokenizers import SegmentEncoder, load_tokenizer
+
+_TEMPLATES = {"o200k_base": "openai", "cl100k_base": "openai", "o200k_harmony": "harmony", "qwen3": "qwen3"}
+
+TRACE = Origin("hash_ids", "trace")
+
+
+class ServedModel:
+    """Makes prompts of one model's requests and counts what the report has to say about them."""
+
+    def __init__(self, tokenizer: TextTokenizer, template: Callable[[TextTokenizer, bool], Renderer]) -> None:
+        self.tokenizer = tokenizer
+        self.encoder = SegmentEncoder(tokenizer)
+        self.dropped: Counter[str] = Counter()
+        self.reencoded_outputs = 0
+        self._template = template
+        self._renderers: dict[bool, Renderer] = {}
+        self._blocks: dict[int, bytes] = {}
+
+    @property
+    def renderers(self) -> Sequence[Renderer]:
+        """The chat templates that were used."""
+        return tuple(self._renderers.values())
+
+    def prompt(self, request: Request) -> Prompt:
+        """The request's prompt in this model's tokens.
+
+        Raises:
+            BadRecord: the chat template refuses the request, or there is no text in it to tokenize.
+        """
+        body = request.body
+        unit, token_count = 1, None
+        if isinstance(body, Chat | AnthropicChat):
+            pieces = self._chat(request, isinstance(body, AnthropicChat))
+        elif isinstance(body, Text):
+            pieces = self.encoder.encode_plain(body.prompt, Origin(body.path, "prompt"))
+        elif isinstance(body, TokenIds):
+            pieces = self.encoder.encode_ids(body.tokens)
+        else:
+            pieces = self._trace(body)
+            unit, token_count = body.block_tokens, body.prompt_tokens
+        return Prompt(
+            request.id,
+            request.location,
+            pieces,
+            namespace=request.namespace,
+            arrived_at=request.arrived_at,
+            ended_at=request.ended_at,
+            tags=request.tags,
+            output_tokens=self._generated(request),
+            observed_cached_tokens=request.observed_cached_tokens,
+            unit=unit,
+            token_count=token_count,
+        )
+
+    def encode(self, text: str, origin: Origin) -> tuple[Run, ...]:
+        """The runs of a stretch of text that starts and ends where text may be cut."""
+        return tuple([run for piece in self.encoder.encode((Segment(text, origin),)) for run in piece.runs])
+
+    def _chat(self, request: Request, anthropic: bool) -> tuple[Piece, ...]:
+        renderer = self._renderers.get(anthropic)
+        if renderer is None:
+            renderer = self._renderers[anthropic] = self._template(self.tokenizer, anthropic)
+        rendering = renderer.render(request)
+        if rendering.dropped:
+            self.dropped.update(rendering.dropped)
+        return self.encoder.encode(rendering.segments)
+
+    def _trace(self, body: BlockHashes) -> tuple[Piece, ...]:
+        """One run of block numbers, for a trace has no text and its ids may be longer than a token."""
+        blocks = self._blocks
+        ids = [blocks.setdefault(block, len(blocks).to_bytes(TOKEN_BYTES, "little")) for block in body.hash_ids]
+        return (Piece((Span(TRACE, 0),), (Run("", b"".join(ids)),)),) if ids else ()
+
+    def _generated(self, request: Request) -> bytes:
+        """The generated tokens whose keys and values an engine has: all but the last one sampled."""
+        output = request.output
+        if output is None or isinstance(request.body, BlockHashes):
+            return b""
+        if output.tokens is not None:
+            return output.tokens[:-TOKEN_BYTES]
+        if not output.text or isinstance(request.body, TokenIds):
+            return b""
+        self.reencoded_outputs += 1
+        tokens = self.encoder.encode_output(output.text)
+        # Where generation ended by itself the last token sampled was the end of turn, which the text does not show.
+        return tokens[:-TOKEN_BYTES] if output.finish_reason in ("length", "max_tokens") else tokens
+
+
+class ServedModels:
+    """The served model of each request: the one named for the whole run, or for its `model`, or known by that name."""
+
+    def __init__(
+        self,
+        tokenizers: Sequence[str],
+        *,
+        chat_template: str = "auto",
+        tool_arguments: Literal["parsed", "raw"] = "parsed",
+        image_tokens: int = 64,
+        offline: bool = False,
+    ) -> None:
+        self._default: str | None = None
+        self._named: dict[str, str] = {}
+        for tokenizer in tokenizers:
+            model, equals, name = tokenizer.partition("=")
+            if equals:
+                self._named[model] = name
+            elif self._default is not None:
+                raise PrefixlabError("two tokenizers are named for the same models", "Give them as MODEL=NAME")
+            else:
+                self._default = tokenizer
+        self._chat_template = chat_template
+        self._options: dict[str, Any] = {"tool_arguments": tool_arguments, "image_tokens": image_tokens}
+        self._offline = offline
+        self._of_model: dict[str, ServedModel] = {}
+        self._of_tokenizer: dict[str, ServedModel] = {}
+        if self._default is not None:
+            self._served(self._default)
+        if chat_template not in ("auto", "none"):
+            load_renderer(chat_template, **self._options)
+
+    @property
+    def loaded(self) -> Mapping[str, ServedModel]:
+        """The models in use, by the name of their tokenizer as it was asked for."""
+        return self._of_tokenizer
+
+    def encode(self, text: str, origin: Origin) -> tuple[Run, ...]:
+        """The runs of a stretch of text, by the first model in use; a log of one model has no other."""
+        return next(iter(self._of_tokenizer.values())).encode(text, origin)
+
+    def decode(self, tokens: bytes) -> bytes:
+        """The bytes that tokens stand for, by the first model in use."""
+        return next(iter(self._of_tokenizer.values())).tokenizer.decode(tokens)
+
+    def described(self) -> dict[str, Any]:
+        """The tokenizers in use, for the report."""
+        used = [served.tokenizer for served in self._of_tokenizer.values()]
+        return {
+            "name": ", ".join([tokenizer.name for tokenizer in used]) or "none",
+            "source": ", ".join([tokenizer.source for tokenizer in used]) or "none",
+            "sha256": used[0].sha256 if len(used) == 1 else None,
+        }
+
+    def described_template(self) -> dict[str, Any] | None:
+        """The chat templates in use, for the report; None where nothing was templated."""
+        used = {one.name: one for served in self._of_tokenizer.values() for one in served.renderers}
+        if not used:
+            return None
+        return {
+            "name": ", ".join(used),
+            "sha256": next(iter(used.values())).sha256 if len(used) == 1 else None,
+        }
+
+    def notes(self) -> list[str]:
+        """Sentences about how the text was made and read."""
+        notes: list[str] = []
+        for served in self._of_tokenizer.values():
+            for renderer in served.renderers:
+                notes.extend(renderer.notes)
+            notes.extend(_dropped(served.dropped))
+            notes.extend(_lookalikes(served))
+            if served.reencoded_outputs:
+                notes.append(
+                    f"The answers of {served.reencoded_outputs} requests are logged as text; they count as cached with "
+                    "the tokens of that text, which may not be those that were sampled."
+                )
+        return list(dict.fromkeys(notes))
+
+    def of(self, request: Request) -> ServedModel:
+        """The model that serves a request.
+
+        Raises:
+            BadRecord: nobody said which tokenizer its model has.
+        """
+        served = self._of_model.get(request.namespace.model)
+        if served is None or (
+            served.tokenizer.name == "none" and isinstance(request.body, Chat | AnthropicChat | Text)
+        ):
+            served = self._of_model[request.namespace.model] = self._find(request)
+        return served
+
+    def _find(self, request: Request) -> ServedModel:
+        model = request.namespace.model
+        name = self._named.get(model, self._default)
+        if name is not None:
+            return self._served(name)
+        if isinstance(request.body, TokenIds | BlockHashes):
+            return self._served("none")
+        path, line = request.location
+        todo = "Name the served model's tokenizer with --tokenizer, such as o200k_base, qwen3 or a model folder"
+        if not model:
+            raise BadRecord("the record names no model, so its tokenizer is not known", todo, path=path, line=line)
+        try:
+            return self._served(model)
+        except PrefixlabError as error:
+            raise BadRecord(
+                f"the tokenizer of model {model[:60]!r} cannot be had: {error}", todo, path=path, line=line
+            ) from error
+
+    def _served(self, name: str) -> ServedModel:
+        if name not in self._of_tokenizer:
+            tokenizer = load_tokenizer(name, offline=self._offline)
+            self._of_tokenizer[name] = ServedModel(tokenizer, self._renderer)
+        return self._of_tokenizer[name]
+
+    def _renderer(self, tokenizer: TextTokenizer, anthropic: bool) -> Renderer:
+        wanted = self._chat_template
+        if wanted == "auto":
+            wanted = "anthropic" if anthropic else _TEMPLATES.get(tokenizer.name, tokenizer.source)
+        return load_renderer(wanted, **self._options)
+
+
+def _lookalikes(served: ServedModel) -> list[str]:
+    """One sentence for messages that hold the text of a special token."""
+    count = served.encoder.special_lookalikes
+    if not count:
+        return []
+    taken = "a special token" if served.tokenizer.specials_in_content else "ordinary text"
+    return [
+        f"{count} distinct texts hold the text of a special token, such as {served.encoder.lookalike_example}; "
+        f"it counts as {taken}, as in the served tokenizer."
+    ]
+
+
+def _dropped(dropped: Counter[str]) -> list[str]:
+    """One sentence for what the chat template left out, with the places that it happened at most."""
+    if not dropped:
+        return []
+    places = ", ".join([f"{path} ({count})" for path, count in dropped.most_common(3)])
+    more = f" and {len(dropped) - 3} more places" if len(dropped) > 3 else ""
+    return [f"The chat template leaves out content of {sum(dropped.values())} messages: {places}{more}."]
