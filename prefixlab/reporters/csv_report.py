@@ -17,7 +17,9 @@ def _cell(value: Any) -> Any:
         return value
     # Blanks in front do not stop a spreadsheet from evaluating what follows them.
     risky = value.startswith(_FORMULA_STARTS) or value.lstrip().startswith(_FORMULA_STARTS)
-    return without_surrogates(f"'{value}" if risky else value).replace("\0", "\\x00")
+    safe = without_surrogates(f"'{value}" if risky else value)
+    # The csv module leaves a bare carriage return unquoted, and a spreadsheet starts a row there.
+    return safe.replace("\0", "\\x00").replace("\r", "\\r")
 
 
 class CsvReport:

@@ -16,7 +16,7 @@ from prefixlab.reporters.neutral import shown
 from prefixlab.reporters.wording import Rung, number, percent
 
 _SHORT = 60
-_VALUE = 40
+_VALUE = 24
 _LONG = 600
 _MOST_RUNGS = 20
 _MOST_ADVICE = 5
@@ -25,6 +25,7 @@ _MOST_GROUPS = 20
 _BAR = 20
 _PLAIN_WORD = re.compile(r"(?:[^\W\d_]|\d)(?:[^\W_]|[.,;:'%/()-](?!$))*")
 _REFERENCE = re.compile(r"(?i).*(?:://|www\.|mailto:|xmpp:).*|GH-\d+.*|[0-9a-f]{7,}")
+_BACKTICKS = re.compile(r"`([^`]+)`")
 _EDGES = "\"'(),.;:?"
 _SAFE_ALONE = frozenset({"-", "–", "%", "·", "…", ""})
 
@@ -35,24 +36,33 @@ def code(text: str, most: int = _SHORT) -> str:
     if not said.strip():
         return "(empty)" if not said else "(blank)"
     if "`" in said or "|" in said:
-        return "<code>" + "".join(char if char.isalnum() or char == " " else f"&#{ord(char)};" for char in said) + "</code>"
+        entities = [char if char.isalnum() or char == " " else f"&#{ord(char)};" for char in said]
+        return f"<code>{''.join(entities)}</code>"
     return f"`{said}`"
 
 
-def prose(text: str, most: int = _LONG) -> str:
-    """A sentence whose plain words stay as they are; every other word is code."""
-    words = shown(text, most).split(" ")
-    return " ".join([_word(word, first=not at) for at, word in enumerate(words)])
+def prose(text: str, most: int = _LONG, *, starts_line: bool = False) -> str:
+    """A sentence whose plain words stay as they are; every other word, and what it has in backticks, is code."""
+    parts = _BACKTICKS.split(shown(text, most))
+    words = [
+        code(part, most) if at % 2 else " ".join([_word(word) for word in part.split(" ")])
+        for at, part in enumerate(parts)
+    ]
+    said = "".join(words)
+    # A number or a dash could begin a list.
+    if starts_line and said and not said[0].isalpha() and said[0] not in '`<("‹':
+        first, blank, rest = said.partition(" ")
+        said = first + blank + rest if first.isdigit() else code(first) + blank + rest
+    return said if said.strip() else "(empty)"
 
 
-def _word(word: str, *, first: bool) -> str:
-    if word in _SAFE_ALONE and not first:
+def _word(word: str) -> str:
+    if word in _SAFE_ALONE:
         return word
     inside = word.strip(_EDGES)
-    # At the start of a line a number would begin a list.
-    if not inside or (first and not inside[0].isalpha()) or _REFERENCE.fullmatch(inside):
+    if not inside:
         return code(word)
-    if _PLAIN_WORD.fullmatch(inside):
+    if _PLAIN_WORD.fullmatch(inside) and not _REFERENCE.fullmatch(inside):
         return word
     at = word.index(inside)
     return f"{word[:at]}{code(inside, _LONG)}{word[at + len(inside) :]}"
@@ -121,7 +131,7 @@ def _ladder(report: Report) -> str:
             severity += f" ({prose(row.confidence)} confidence)"
         figures = [number(row.lost_tokens), number(row.recoverable_tokens), then]
         rows.append([str(row.rank), severity, _what(row), _where(row), _often(row, report), *figures])
-    head = ["fix", "severity", "what breaks the prefix", "where", "in requests", "lost tokens", "won back", "reuse then"]
+    head = ["fix", "severity", "what breaks the prefix", "where", "in requests", "lost", "won back", "reuse then"]
     table = _table(head, rows, (0, 5, 6, 7))
     rest = rungs[_MOST_RUNGS:]
     if not rest:
@@ -182,14 +192,13 @@ class MarkdownReport:
 
     def render(self, report: Report, *, per_request: bool, width: int) -> bytes:
         first, *rest = wording.headline(report, _code)
-        parts = ["### Prefix cache", f"**{first}**" if "`" not in first and "<" not in first else first, *rest]
+        parts = ["### Prefix cache", f"**{first}**", *rest]
         if report.totals.prompt_tokens:
             parts += [_bars(report), _ladder(report), _advice(report), _reuse(report), *_groups(report)]
             parts.append(wording.ceiling(report))
         if per_request and report.requests:
-            summary = f"{wording.counted(len(report.requests), 'request')}"
-            parts.append(_details(summary, _requests(report.requests)))
-        notes = "\n".join(f"- Note: {prose(note)}" for note in report.notes)
+            parts.append(_details(wording.counted(len(report.requests), "request"), _requests(report.requests)))
+        notes = "\n".join(f"- {prose(note, starts_line=True)}" for note in report.notes)
         parts.append(_details("Settings and notes", _settings(report), notes))
         return ("\n\n".join(part for part in parts if part) + "\n").encode()
 

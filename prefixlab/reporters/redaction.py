@@ -66,13 +66,12 @@ class _Sentences:
 class _Numbered:
     """Stand-ins that tell equal values from different ones: numbered in the order they are met."""
 
-    def __init__(self, noun: str) -> None:
-        self._noun = noun
+    def __init__(self) -> None:
         self._seen: dict[str, str] = {}
 
     def __call__(self, value: str) -> str:
         if value and value not in self._seen:
-            self._seen[value] = stand_in(f"{self._noun} {len(self._seen) + 1}: {_kind(value)}", value)
+            self._seen[value] = stand_in(f"{_kind(value)} {len(self._seen) + 1}", value)
         return self._seen.get(value, value)
 
 
@@ -95,12 +94,13 @@ def redact(report: Report) -> Report:
     for row in sorted(report.fields, key=lambda row: row.rank):
         names.setdefault(row.name, _field_name(row))
     kinds = {row.kind for row in report.breaks}
-    sentences = _Sentences(_known(report.fields), (row.path for row in (*report.fields, *report.breaks)))
-    request_id = _Numbered("request")
+    paths = [_path(row.path) for row in report.fields] + [_path(row.path) for row in report.breaks]
+    sentences = _Sentences(_known(report.fields), paths)
+    request_id = _Numbered()
     tags: dict[str, _Numbered] = {}
 
     def tag_value(tag: str, value: str) -> str:
-        return tags.setdefault(tag, _Numbered(tag))(value)
+        return tags.setdefault(tag, _Numbered())(value)
 
     def request(row: RequestRow) -> RequestRow:
         cause = row.field

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from prefixlab.records import Field, Report
+from prefixlab.records import Break, Field, Report
 
 if TYPE_CHECKING:
     import pandas
@@ -55,17 +55,31 @@ def fields_frame(report: Report) -> pandas.DataFrame:
     """One row a field or break, by rank; what only the other kind has is missing (`<NA>` or None)."""
     import pandas
 
-    rows = sorted((*report.fields, *report.breaks), key=lambda row: row.rank)
-    names = ("rank", "name", "kind", "path", "line", "token_index", "requests", "distinct_values", "examples")
-    names += ("lost_tokens", "recoverable_tokens", "reuse_after_fix", "cached_reuse_after_fix")
-    names += ("level", "severity", "confidence", "evidence", "advice")
-    whole = {"rank", "requests", "lost_tokens", "recoverable_tokens"}
-    partly = {"line", "token_index", "distinct_values"}
+    rows: list[Field | Break] = [*report.fields, *report.breaks]
+    rows.sort(key=lambda row: row.rank)
+    kinds = {
+        "rank": "int64",
+        "name": "object",
+        "kind": "object",
+        "path": "object",
+        "line": "Int64",
+        "token_index": "Int64",
+        "requests": "int64",
+        "distinct_values": "Int64",
+        "examples": "object",
+        "lost_tokens": "int64",
+        "recoverable_tokens": "int64",
+        "reuse_after_fix": "float64",
+        "cached_reuse_after_fix": "float64",
+        "level": "object",
+        "severity": "object",
+        "confidence": "object",
+        "evidence": "object",
+        "advice": "object",
+    }
     frame: dict[str, Any] = {
         "cause": pandas.Series(["field" if isinstance(row, Field) else "break" for row in rows], dtype="object")
     }
-    for name in names:
-        values = [getattr(row, name, None) for row in rows]
-        kind = "int64" if name in whole else "Int64" if name in partly else "object"
-        frame[name] = pandas.Series(values, dtype="float64" if "reuse" in name else kind)
+    for name, kind in kinds.items():
+        frame[name] = pandas.Series([getattr(row, name, None) for row in rows], dtype=kind)
     return pandas.DataFrame(frame)

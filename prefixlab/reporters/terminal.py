@@ -15,6 +15,7 @@ from prefixlab.reporters.wording import Rung, number, percent
 
 _NARROWEST = 60
 _WIDEST = 120
+_SHORTEST_BAR = 8
 _NAME = 40
 _VALUE = 26
 _KIND = 20
@@ -71,13 +72,16 @@ def _bars(report: Report, width: int) -> list[str]:
     names = max(len(part.label) for part in parts)
     counts = max(len(number(report.totals.prompt_tokens)), 6)
     meanings = max(len(part.meaning) for part in parts)
-    room = max(8, min(40, width - 2 - names - 1 - 1 - counts - 9 - 2 - meanings))
+    room = min(40, width - 2 - names - 1 - 1 - counts - 9 - 2 - meanings)
+    if room < _SHORTEST_BAR:
+        # Huge figures in a narrow window: the words behind them are what can go.
+        room, meanings = max(_SHORTEST_BAR, room + 2 + meanings), 0
     lines = ["Where the prompt tokens go"]
     for part in parts:
         full = min(room, round(part.share * room))
         bar = ("█" * full or "·") + "░" * (room - max(full, 1))
         figures = f"{number(part.tokens):>{counts}}{percent(part.share):>9}"
-        lines.append(f"  {part.label:<{names}} {bar} {figures}  {part.meaning}")
+        lines.append(f"  {part.label:<{names}} {bar} {figures}" + (f"  {part.meaning}" if meanings else ""))
     whole = f"{number(report.totals.prompt_tokens):>{counts}}{percent(1.0):>9}"
     return [*lines, f"  {'total':<{names}} {' ' * room} {whole}"]
 
@@ -106,11 +110,11 @@ def _rung(row: Rung, report: Report, width: int, columns: tuple[int, int, int, i
     then = percent(wording.reuse_after(row, report)) if row.recoverable_tokens else "-"
     figures = f"{number(row.lost_tokens):>{lost}}  {number(row.recoverable_tokens):>{won}}  {then:>{reuse}}"
     front = f"{row.rank:>{rank}}  {pad(shown(row.severity, _SEVERITY), _SEVERITY)}  "
-    room = width - len(front) - len(figures) - 2
+    room = width - cells(front) - len(figures) - 2
     name = kind = wording.kind(row, _show_short)
     if isinstance(row, Field) and row.name:
         name = f"{shown(row.name, max(8, room - cells(kind) - 3))} ({kind})"
-    indent = " " * len(front)
+    indent = " " * cells(front)
     details = [wording.where(row, report, _show)]
     if isinstance(row, Field):
         details.append(_values(row, width - len(indent)))
@@ -171,7 +175,8 @@ def _groups(report: Report, width: int) -> list[str]:
     lines: list[str] = []
     limited = wording.is_limited(report)
     for tag, groups in report.by.items():
-        rows = [[f"By {shown(tag, _NAME)}", "requests", "prompt tokens", "raw", "aligned", *(["cached"] if limited else [])]]
+        head = [f"By {shown(tag, _NAME)}", "requests", "prompt tokens", "raw", "aligned"]
+        rows = [head + (["cached"] if limited else [])]
         for value, totals in wording.largest(groups, _MOST_GROUPS):
             row = [value or "(none)", number(totals.requests), number(totals.prompt_tokens)]
             row += [percent(totals.raw_reuse), percent(totals.aligned_reuse)]
@@ -231,4 +236,3 @@ class TextReport:
 
 
 REPORTER = TextReport()
-

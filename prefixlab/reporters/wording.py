@@ -185,10 +185,9 @@ def _warm(report: Report) -> list[str]:
 
 def observed_sentence(observed: Observed) -> str:
     """The server's own count beside the predicted one."""
-    said = (
-        f"over {counted(observed.requests, 'request')} the server reported {counted(observed.cached_tokens, 'cached token')}, "
-        f"predicted were {number(observed.predicted_tokens)}"
-    )
+    reported = counted(observed.cached_tokens, "cached token")
+    said = f"over {counted(observed.requests, 'request')} the server reported {reported}"
+    said += f", predicted were {number(observed.predicted_tokens)}"
     apart = observed.difference
     if not apart:
         return f"{said}: equal"

@@ -62,7 +62,9 @@ def make_break(rank: int = 2, **changes: Any) -> Break:
     return Break(**{**values, **changes})
 
 
-def make_row(line: int = 1, *, prompt: int = 400, cached: int = 0, losses: Losses | None = None, **changes: Any) -> RequestRow:
+def make_row(
+    line: int = 1, *, prompt: int = 400, cached: int = 0, losses: Losses | None = None, **changes: Any
+) -> RequestRow:
     values: dict[str, Any] = {
         "id": f"r{line}",
         "line": line,
@@ -96,7 +98,7 @@ def make_report(
     evicted = aligned - cached
     raw = min(prompt, aligned + 28)
     totals = Totals(requests, 1, prompt, raw, aligned, cached)
-    warm = Totals(requests - 1, 1, prompt - prompt // requests, raw, aligned, cached)
+    warm = Totals(requests - 1, 1, max(raw, prompt - prompt // requests), raw, aligned, cached)
     losses = Losses(
         volatile=volatile,
         last_token=last_token,
@@ -140,7 +142,7 @@ HOSTILE = (
     "<script>alert(1)</script> &amp; <!-- -->",
     "@everyone #12 https://evil.example/x www.evil.example a@b.example",
     "![img](http://x/y.png) [link](javascript:alert(1))",
-    "=HYPERLINK(\"http://x\")",
+    '=HYPERLINK("http://x")',
     "日本語のとても長い名前" * 8,
     "👩‍👩‍👧‍👦❤️🇩🇪",
     "e\u0301" + "\u0301" * 40,
