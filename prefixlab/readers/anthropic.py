@@ -10,6 +10,7 @@ from prefixlab.readers.answers import blocks_output
 from prefixlab.readers.complaints import bad_record, shown
 from prefixlab.readers.envelope import Envelope, Record
 from prefixlab.readers.facts import make_request, scalar
+from prefixlab.readers.messages import check_messages
 from prefixlab.records import AnthropicChat, Location, Output, Request
 
 _OWN_BLOCKS = frozenset(("tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use", "document"))
@@ -73,15 +74,19 @@ def _has_own_blocks(messages: list[Any]) -> bool:
 
 
 def _check(messages: Any, system: Any, where: Location) -> None:
-    if type(messages) is not list or not messages:
-        raise bad_record(where, "no messages: the request is empty", "Remove the line, or use --skip-bad")
-    for index, message in enumerate(messages):
-        if type(message) is not dict or type(message.get("role")) is not str:
-            raise bad_record(
-                where, f"messages[{index}] is no object with a role", "Give each message a role, or use --skip-bad"
-            )
+    check_messages(messages, where)
     if type(system) not in (str, list, type(None)):
         raise bad_record(where, f"`system` must be text or a list of blocks, not {shown(system)}")
+    _check_blocks(system, "system", where)
+    for index, message in enumerate(messages):
+        _check_blocks(message.get("content"), f"messages[{index}].content", where)
+
+
+def _check_blocks(blocks: Any, path: str, where: Location) -> None:
+    if type(blocks) is list:
+        for index, block in enumerate(blocks):
+            if type(block) is not dict or type(block.get("type")) is not str:
+                raise bad_record(where, f"{path}[{index}] is no block with a type", "Use --skip-bad to leave it out")
 
 
 def _output(response: Record | None) -> Output | None:

@@ -22,7 +22,7 @@ _SURE_PROMPTS = frozenset(("messages", "prompt_token_ids", "input_ids", "hash_id
 _PROMPTS = _SURE_PROMPTS | {"prompt", "input", "text", "instructions"}
 
 _FACTS = {
-    "id": ("id", "custom_id", "request_id", "requestId", "rid"),
+    "id": ("id", "custom_id", "request_id", "requestId", "rid", "chat_id"),
     "arrived_at": ("timestamp", "arrived_at", "arrival_time", "request_created_at", "startTime", "start_time",
                    "started_at", "created_at", "createdAt", "created", "time"),
     "ended_at": ("ended_at", "endTime", "end_time", "finished_at", "completed_at"),
@@ -116,6 +116,10 @@ class Envelope:
             if shape.is_answer:
                 self.response = layer
                 return
+
+    def add(self, layer: Record) -> None:
+        """Adds an object whose facts count where the layers so far have none."""
+        self.layers += ((layer, shape_of(layer)),)
 
     def mentions_route(self, route: str) -> bool:
         """Whether a URL or path beside the prompt holds `route`."""

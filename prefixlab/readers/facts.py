@@ -26,14 +26,18 @@ def make_request(
     output: Output | None = None,
     *,
     part: int | None = None,
+    arrived_at: float | None = None,
+    ended_at: float | None = None,
 ) -> Request:
-    """The request of `body` with all that its record says. `part` counts the requests of one record from 1.
+    """The request of `body` with all that its record says. `part` counts the requests of one record from 1;
+    times that the format knows better than the record's fields are given.
 
     Raises:
         BadRecord: the record has a `timestamp` that is no point in time.
     """
     name: Any = None
-    arrived = ended = cached = total = None
+    arrived, ended = arrived_at, ended_at
+    cached = total = None
     lora = salt = extra = ""
     tags: dict[str, str] = {}
     metadata = False

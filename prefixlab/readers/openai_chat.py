@@ -12,6 +12,7 @@ from prefixlab.readers.answers import chat_output
 from prefixlab.readers.complaints import bad_record, shown
 from prefixlab.readers.envelope import Envelope, Record, as_object
 from prefixlab.readers.facts import make_request
+from prefixlab.readers.messages import check_messages
 from prefixlab.records import Chat, Location, Request
 
 _PARAMETERS = ("model_parameters", "proxy_server_request", "optional_params")
@@ -40,27 +41,6 @@ class OpenAIChat:
         check_messages(messages, where)
         chat = Chat(messages, *_settings(envelope), paths)
         return make_request(envelope, where, options, chat, chat_output(envelope.response))
-
-
-def check_messages(messages: Any, where: Location) -> None:
-    """Refuses what no chat template could take: no messages, or one that is no object with a role."""
-    if type(messages) is not list:
-        raise bad_record(where, f"`messages` must be a list, not {shown(messages)}")
-    if not messages:
-        raise bad_record(where, "no messages: the request is empty", "Remove the line, or use --skip-bad")
-    try:
-        for message in messages:
-            if type(message["role"]) is not str:
-                break
-        else:
-            return
-    except (TypeError, KeyError, IndexError):
-        pass
-    for index, message in enumerate(messages):
-        if type(message) is not dict:
-            raise bad_record(where, f"messages[{index}] is {shown(message)}, not an object with a role and content")
-        if type(message.get("role")) is not str:
-            raise bad_record(where, f"messages[{index}] has no role", "Give each message a role, or use --skip-bad")
 
 
 def _logged_messages(body: Record, where: Location) -> tuple[Any, tuple[str, ...] | None]:

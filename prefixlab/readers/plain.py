@@ -10,7 +10,7 @@ from prefixlab.readers.answers import chat_output
 from prefixlab.readers.complaints import bad_record, shown
 from prefixlab.readers.envelope import Envelope, Record
 from prefixlab.readers.facts import make_request
-from prefixlab.readers.lines import ServerLine
+from prefixlab.readers.server_lines import ServerLine
 from prefixlab.readers.token_bytes import to_token_bytes
 from prefixlab.records import Body, Location, Output, Request, Text, TokenIds
 
@@ -39,9 +39,10 @@ class Plain:
             return (Request(f"line {where.line}", where, Text(record, "")),)
         if type(record) is not dict:
             raise bad_record(where, f"a plain prompt is text or an object with `prompt` or `text`, not {shown(record)}")
-        return self._of_object(Envelope(record), where, options)
+        return self.of_object(Envelope(record), where, options)
 
-    def _of_object(self, envelope: Envelope, where: Location, options: ReadOptions) -> list[Request]:
+    def of_object(self, envelope: Envelope, where: Location, options: ReadOptions) -> list[Request]:
+        """The requests of a completions body that a wrapper of any kind holds."""
         bodies = list(_bodies(envelope.body, where))
         output = chat_output(envelope.response) if len(bodies) == 1 else None
         if output is None and len(bodies) == 1:

@@ -90,8 +90,9 @@ class Source:
         self._digest = digest
 
     @property
-    def compressed(self) -> bool:
-        return self.stream is not self._raw
+    def seekable(self) -> bool:
+        """Whether the file's own bytes are at hand, in any order."""
+        return self.stream is self._raw and self._digest is None and bool(self._raw.seekable())
 
     def sha256(self) -> str | None:
         """The digest, if it was asked for; reads what nobody has read yet."""
