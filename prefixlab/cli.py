@@ -151,7 +151,8 @@ def audit(
         raise typer.Exit(1)
     if fail_on is not None:
         bad = {severity.value for severity in ranks[: ranks.index(fail_on) + 1]}
-        if any(row.severity in bad for row in (*report.fields, *report.breaks)):
+        found = [row.severity for row in report.fields] + [row.severity for row in report.breaks]
+        if bad & set(found):
             raise typer.Exit(1)
 
 

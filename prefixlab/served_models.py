@@ -243,8 +243,8 @@ def _lookalikes(served: ServedModel) -> list[str]:
         return []
     taken = "a special token" if served.tokenizer.specials_in_content else "ordinary text"
     return [
-        f"{count} distinct texts hold the text of a special token, such as {served.encoder.lookalike_example}; "
-        f"it counts as {taken}, as in the served tokenizer."
+        f"{count} distinct texts hold the text of a special token, such as {served.encoder.lookalike_example}: "
+        + f"{taken}, as in the served tokenizer."
     ]
 
 
