@@ -121,7 +121,7 @@ def as_conversation(body: AnthropicChat, preparation: Preparation) -> Conversati
     """An Anthropic body in the form that chat templates know, with the paths of the Anthropic body."""
     messages: list[dict[str, Any]] = []
     content_paths: list[str] = []
-    paths: dict[tuple[int | str, ...], str] = {}
+    paths: dict[str, str] = {}
     dropped: list[str] = []
 
     def add(role: str, content: Any, path: str, **more: Any) -> None:
@@ -151,7 +151,8 @@ def as_conversation(body: AnthropicChat, preparation: Preparation) -> Conversati
                     arguments = json.dumps(arguments, ensure_ascii=False)
                 call = {"name": block.get("name"), "arguments": arguments}
                 calls.append({"id": block.get("id"), "type": "function", "function": call})
-                paths["calls", len(messages), len(calls) - 1] = path
+                place = f"messages[{number}].tool_calls[{len(calls) - 1}]"
+                paths |= {place: path, f"{place}.function": path, f"{place}.function.arguments": f"{path}.input"}
             else:
                 parts = preparation.parts([block], here, dropped)
                 entries += parts.entries
@@ -171,6 +172,9 @@ def as_conversation(body: AnthropicChat, preparation: Preparation) -> Conversati
         for tool in body.tools or ()
         if isinstance(tool, dict)
     ]
+    for index in range(len(tools)):
+        place = f"tools[{index}]"
+        paths |= {f"{place}.function": place, f"{place}.function.parameters": f"{place}.input_schema"}
     return Conversation(
         messages, tools or None, content_paths=tuple(content_paths), paths=paths, dropped=tuple(dropped)
     )

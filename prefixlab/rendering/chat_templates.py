@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime, timezone
-from typing import Any, NamedTuple
+from datetime import UTC, datetime
+from typing import Any
 
 import jinja2
 from jinja2 import nodes
@@ -14,11 +14,17 @@ from prefixlab.records import AnthropicChat, Chat, Origin, Rendering, Request, S
 from prefixlab.rendering import origins
 from prefixlab.rendering.anthropic import as_conversation
 from prefixlab.rendering.conversations import Conversation, Parts, Preparation, ToolArguments
-from prefixlab.rendering.sandbox import ChatEnvironment, to_json
+from prefixlab.rendering.plans import Filled, Plan, PlanBook
+from prefixlab.rendering.sandbox import ChatEnvironment
+from prefixlab.rendering.shapes import TracedConversation, pinned_key, shape_of
 from prefixlab.rendering.sources import TemplateSource
+from prefixlab.rendering.tracing import Untraceable, concatenate
 
-FIXED_DATE = datetime(2026, 1, 1, tzinfo=timezone.utc)
+FIXED_DATE = datetime(2026, 1, 1, tzinfo=UTC)
 """What `strftime_now` tells for a record without a time."""
+
+CHECKED_USES = 2
+"""How often a plan is compared with plain rendering before it is trusted."""
 
 CONTINUE_MARK = "CONTINUE_FINAL_MESSAGE_TAG "
 """What `transformers` puts behind the final message to find its end again."""
@@ -35,7 +41,8 @@ class ChatTemplateRenderer:
         self.image_tokens = image_tokens
         self._source_notes = source.notes
         self._environment = ChatEnvironment()
-        self._environment.filters["tojson"] = to_json
+        self._book = PlanBook()
+        self._tracing = True
         self._special_tokens = dict(source.special_tokens)
         self._default = self._compile(source.text, source.path)
         self._with_tools = self._compile(source.tool_text, source.path) if source.tool_text else self._default
@@ -71,7 +78,80 @@ class ChatTemplateRenderer:
             conversation = as_conversation(body, self._preparation)
         else:
             raise TypeError(f"{type(body).__name__} has no text to render")
-        return self._render_plainly(conversation, request)
+        if not conversation.messages:
+            path, line = request.location
+            raise BadRecord("the request has no messages", "Remove the record or use --skip-bad", path=path, line=line)
+        return self._render_planned(conversation, request) or self._render_plainly(conversation, request)
+
+    # --- with plans ---
+
+    def _render_planned(self, conversation: Conversation, request: Request) -> Rendering | None:
+        """The request by a plan of its shape, or traced for a new plan; None if that cannot be."""
+        if not self._tracing or conversation.continue_final_message:
+            return None
+        kwargs = conversation.template_kwargs
+        try:
+            shape = shape_of(conversation, pinned_key(dict(kwargs)) if kwargs else None)
+        except Untraceable:
+            return None
+        now = time_of(request)
+        plans = self._book.plans(shape)
+        if plans is None:
+            plan = self._trace(conversation, now)
+            if plan is None:
+                self._book.refuse(shape)
+                return None
+        elif not plans:
+            return None
+        else:
+            for index, plan in enumerate(plans):
+                filled = plan.fill(conversation.messages, conversation.documents, now)
+                if filled is not None:
+                    if index:
+                        plans.insert(0, plans.pop(index))
+                    return self._checked(plan, filled, conversation, request)
+            plan = self._trace(conversation, now)
+            if plan is None:
+                return None
+        self._book.add(shape, plan)
+        return self._checked(plan, plan.first, conversation, request)
+
+    def _checked(self, plan: Plan, filled: Filled, conversation: Conversation, request: Request) -> Rendering | None:
+        """What a plan gives, compared with plain rendering while the plan is new."""
+        if plan.uses < CHECKED_USES:
+            plan.uses += 1
+            text = "".join([segment.text for segment in filled.segments])
+            if text != self._plain_text(conversation, request):
+                self._tracing = False
+                self._source_notes += ("the chat template cannot be recorded faithfully: every request was rendered plainly",)
+                return None
+        elif plan.reads_clock and request.arrived_at is None:
+            self.undated_requests += 1
+        return Rendering(filled.segments, conversation.dropped + filled.dropped)
+
+    def _trace(self, conversation: Conversation, now: datetime) -> Plan | None:
+        """A new plan, recorded on this conversation; None if what the template does with it cannot be recorded."""
+        environment = self._environment
+        try:
+            traced = TracedConversation(conversation)
+            environment.now, environment.clock_read = traced.now(now), False
+            template = self._with_tools if conversation.tools else self._default
+            variables = self._variables(
+                conversation, traced.messages, traced.tools, traced.documents, traced.template_kwargs
+            )
+            output = concatenate(template.root_render_func(template.new_context(variables)))
+            return Plan(
+                output,
+                traced.guards,
+                traced.contents,
+                conversation.place,
+                image_tokens=self.image_tokens,
+                reads_clock=environment.clock_read,
+            )
+        except (Untraceable, Exception):  # if it is an error of the template, plain rendering tells it
+            return None
+
+    # --- plainly ---
 
     def _render_plainly(self, conversation: Conversation, request: Request) -> Rendering:
         text = self._plain_text(conversation, request)
@@ -84,13 +164,17 @@ class ChatTemplateRenderer:
         if request.arrived_at is None:
             environment.now = FIXED_DATE
         else:
-            environment.now = datetime.fromtimestamp(request.arrived_at, timezone.utc)
+            environment.now = datetime.fromtimestamp(request.arrived_at, UTC)
         messages = [self._as_plain(message) for message in conversation.messages]
         if conversation.continue_final_message and messages:
             messages[-1] = {**messages[-1], "content": f"{messages[-1].get('content', '')}{CONTINUE_MARK}"}
         template = self._with_tools if conversation.tools else self._default
         try:
-            text = template.render(self._variables(conversation, messages))
+            text = template.render(
+                self._variables(
+                    conversation, messages, conversation.tools, conversation.documents, conversation.template_kwargs
+                )
+            )
         except RecursionError:
             raise self._refusal(request, "it goes too deep") from None
         except Exception as error:  # whatever a template does is the template's or the record's fault
@@ -103,13 +187,15 @@ class ChatTemplateRenderer:
         content = message.get("content")
         return {**message, "content": content.text} if isinstance(content, Parts) else message
 
-    def _variables(self, conversation: Conversation, messages: list[Any]) -> dict[str, Any]:
+    def _variables(
+        self, conversation: Conversation, messages: Any, tools: Any, documents: Any, template_kwargs: Mapping[str, Any]
+    ) -> dict[str, Any]:
         return {
             **self._special_tokens,
-            **conversation.template_kwargs,
+            **template_kwargs,
             "messages": messages,
-            "tools": conversation.tools,
-            "documents": conversation.documents,
+            "tools": tools,
+            "documents": documents,
             "add_generation_prompt": conversation.add_generation_prompt,
         }
 
@@ -123,6 +209,13 @@ class ChatTemplateRenderer:
     def _refusal(self, request: Request, message: str) -> BadRecord:
         path, line = request.location
         return BadRecord(f"the chat template refuses this request: {message}", path=path, line=line)
+
+
+def time_of(request: Request) -> datetime:
+    """When the request came, or the fixed date."""
+    if request.arrived_at is None:
+        return FIXED_DATE
+    return datetime.fromtimestamp(request.arrived_at, UTC)
 
 
 def walks_over_parts(template: nodes.Template) -> bool:
@@ -139,7 +232,7 @@ def walks_over_parts(template: nodes.Template) -> bool:
         if isinstance(assignment.target, nodes.Name) and _is_content(assignment.node, items)
     }
     return any(
-        _is_content(loop.iter, items) or isinstance(loop.iter, nodes.Name) and loop.iter.name in contents for loop in loops
+        _is_content(loop.iter, items) or (isinstance(loop.iter, nodes.Name) and loop.iter.name in contents) for loop in loops
     )
 
 

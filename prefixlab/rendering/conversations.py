@@ -30,7 +30,7 @@ REASONING_KEYS = ("reasoning_content", "thinking", "reasoning")
 
 
 class Image(NamedTuple):
-    """An image of a content: its URL or the digest of its payload, and what stands for it in the prompt."""
+    """An image of a content: its URL or the digest of its payload, and the tokens that stand for it in the prompt."""
 
     identity: str
     pads: str
@@ -56,8 +56,8 @@ class Parts(NamedTuple):
 class Conversation:
     """A chat as a template gets it, and where each of its contents stands in the body.
 
-    `paths` names the places that differ from `messages[i].key`: the key is the index of a message and, for a value
-    inside it, the keys that lead there.
+    `paths` says which places of the body the places of the conversation (`messages[1].tool_calls[0].function.name`)
+    are, where they differ: each key stands for everything below it.
     """
 
     messages: list[dict[str, Any]]
@@ -67,11 +67,21 @@ class Conversation:
     add_generation_prompt: bool = True
     continue_final_message: bool = False
     content_paths: tuple[str, ...] | None = None
-    paths: Mapping[tuple[int | str, ...], str] = field(default_factory=dict)
+    paths: Mapping[str, str] = field(default_factory=dict)
     dropped: tuple[str, ...] = ()
 
     def content_path(self, index: int) -> str:
         return self.content_paths[index] if self.content_paths else f"messages[{index}].content"
+
+    def place(self, path: str) -> str:
+        """Where a place of the conversation is in the body."""
+        end = len(path) if self.paths else 0
+        while end > 0:
+            found = self.paths.get(path[:end])
+            if found is not None:
+                return found + path[end:]
+            end = max(path.rfind(".", 0, end), path.rfind("[", 0, end))
+        return path
 
 
 class Preparation:

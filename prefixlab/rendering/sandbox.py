@@ -7,7 +7,6 @@ yields the values of its output expressions, not their `str()`, so that a traced
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any
@@ -21,6 +20,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Namespace
 
 from prefixlab.rendering import tracing
+from prefixlab.rendering.filters import adapt_filter, adapt_test, join_filter, to_json_filter
 from prefixlab.rendering.tracing import Rope, Traced
 
 DICT_ATTRIBUTES = frozenset(dir(dict))
@@ -111,9 +111,9 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
         self.now: datetime | Traced
         self.clock_read = False
         self.concat = tracing.concatenate  # type: ignore[assignment]
-        self.filters.update({name: tracing.guarded(filter) for name, filter in self.filters.items()})
-        self.filters.update(tracing.FILTERS)
-        self.tests.update({name: tracing.typed(test) for name, test in self.tests.items() if name in tracing.TYPE_TESTS})
+        self.filters = {name: adapt_filter(name, filter) for name, filter in self.filters.items()}
+        self.filters.update(join=join_filter, tojson=to_json_filter)
+        self.tests = {name: adapt_test(name, test) for name, test in self.tests.items()}
         self.globals.update(
             raise_exception=_raise, strftime_now=self._strftime_now, dict=TemplateDict(), namespace=TemplateNamespace
         )
@@ -154,9 +154,3 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
 def _raise(message: Any) -> Any:
     raise jinja2.exceptions.TemplateError(str(message))
 
-
-def to_json(
-    value: Any, ensure_ascii: bool = False, indent: Any = None, separators: Any = None, sort_keys: bool = False
-) -> str:
-    """`tojson` as chat templates know it: no HTML escapes."""
-    return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
