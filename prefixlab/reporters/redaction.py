@@ -20,7 +20,7 @@ _KINDS = (
     ("email", re.compile(r"[^@\s]+@[^@\s]+")),
     ("id", re.compile(r"[\w.:/-]+", re.ASCII)),
 )
-_QUOTED = re.compile(r'"[^"]*"|`[^`]*`|“[^”]*”|‘[^’]*’|«[^»]*»|(?<!\w)\'[^\']*\'(?!\w)', re.DOTALL)
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|`[^`]*`|“[^”]*”|‘[^’]*’|«[^»]*»|(?<!\w)\'(?:[^\'\\]|\\.)*\'(?!\w)', re.DOTALL)
 
 
 def stand_in(kind: str, text: str) -> str:
@@ -82,7 +82,9 @@ def _field_name(row: Field) -> str:
 def _known(rows: Iterable[Field]) -> dict[str, str]:
     known: dict[str, str] = {}
     for row in sorted(rows, key=lambda row: row.rank):
-        known.setdefault(row.name, f"{_field_name(row)} ({row.kind})")
+        label = f"{_field_name(row)} ({row.kind})"
+        known.setdefault(row.name, label)
+        known.setdefault(repr(row.name), label)
         for example in row.examples:
             known.setdefault(example, stand_in(row.kind, example))
     return known

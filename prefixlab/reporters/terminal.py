@@ -16,6 +16,7 @@ from prefixlab.reporters.wording import Rung, number, percent
 _NARROWEST = 60
 _WIDEST = 120
 _SHORTEST_BAR = 8
+_NARROWEST_COLUMN = 4
 _NAME = 40
 _VALUE = 26
 _KIND = 20
@@ -49,17 +50,20 @@ def _quote(name: str) -> str:
 
 
 def _table(rows: Sequence[Sequence[str]], width: int, numbers: int) -> list[str]:
-    """Rows in columns under a head that sticks out: the first column takes what is left of the width and is cut, the
-    last `numbers` columns stand to the right."""
-    columns = list(zip(*rows, strict=True))
-    widths = [max(map(cells, column)) for column in columns]
-    widths[0] = max(8, min(widths[0], width - 2 - sum(widths[1:]) - 2 * (len(widths) - 1)))
+    """Rows in columns under a head that sticks out: the last `numbers` columns stand to the right and are never cut,
+    of the others the widest gives way where the line is too short."""
+    widths = [max(map(cells, column)) for column in zip(*rows, strict=True)]
+    texts = len(widths) - numbers
+    over = 2 + sum(widths) + 2 * (len(widths) - 1) - width
+    while over > 0 and max(widths[:texts]) > _NARROWEST_COLUMN:
+        widths[widths[:texts].index(max(widths[:texts]))] -= 1
+        over -= 1
     out = []
     for indent, row in zip(["", *["  "] * len(rows)], rows):
         room = widths[0] + 2 - len(indent)
         parts = [indent + pad(shown(row[0], room), room)]
-        for at, text in enumerate(row[1:], 1):
-            parts.append(text.rjust(widths[at]) if at >= len(row) - numbers else pad(text, widths[at]))
+        parts += [pad(shown(text, room), room) for text, room in zip(row[1:texts], widths[1:texts])]
+        parts += [text.rjust(room) for text, room in zip(row[texts:], widths[texts:])]
         out.append("  ".join(parts))
     return out
 
@@ -94,9 +98,13 @@ def _reuse(report: Report, width: int) -> list[str]:
     return _table(rows, width, numbers=3)
 
 
+def _doubt(row: Rung) -> str:
+    return "" if row.confidence in ("high", "") else f", {shown(row.confidence, _SEVERITY)} confidence"
+
+
 def _values(row: Field, room: int) -> str:
     """How many values there are, and as many of them as fit on a line, quoted and shortened."""
-    out = wording.counted(row.distinct_values, "value")
+    out = wording.counted(row.distinct_values, "value") + _doubt(row)
     for at, example in enumerate(row.examples):
         more = f'{", " if at else ": "}"{shown(example, _VALUE)}"'
         if cells(out) + cells(more) > room:
@@ -119,9 +127,7 @@ def _rung(row: Rung, report: Report, width: int, columns: tuple[int, int, int, i
     if isinstance(row, Field):
         details.append(_values(row, width - len(indent)))
     elif row.evidence:
-        details.append(shown(row.evidence, 2 * (width - len(indent)) - 8))
-    if row.confidence and row.confidence != "high":
-        details[-1] += f" ({shown(row.confidence, 12)} confidence)"
+        details.append(shown(row.evidence, 2 * (width - len(indent)) - 8) + _doubt(row))
     lines = [f"{front}{pad(shown(name, room), room)}  {figures}"]
     return lines + [line for detail in details for line in _paragraph(detail, width, indent, indent)]
 
@@ -137,9 +143,8 @@ def _ladder(report: Report, width: int) -> list[str]:
     reuse = len("reuse then")
     columns = (rank, lost, won, reuse)
     head = f"{'lost':>{lost}}  {'won back':>{won}}  {'reuse then':>{reuse}}"
-    title = "What breaks the prefix, in the order to fix it"
-    if len(title) + 2 + len(head) > width:
-        title = "What breaks the prefix"
+    titles = ("What breaks the prefix, in the order to fix it", "What breaks the prefix", "Causes")
+    title = next((title for title in titles if len(title) + 2 + len(head) <= width), "")
     start = " " * (rank + 2 + _SEVERITY + 2) + "as it is now"
     lines = [title.ljust(width - len(head)) + head]
     lines.append(start.ljust(width - reuse) + f"{percent(report.totals.cached_reuse):>{reuse}}")
@@ -148,7 +153,8 @@ def _ladder(report: Report, width: int) -> list[str]:
     rest = rows[_MOST_RUNGS:]
     if rest:
         won_back = number(sum(row.recoverable_tokens for row in rest))
-        lines.append(f"    and {number(len(rest))} more, which win back {won_back} tokens (all of them: --format json)")
+        said = f"and {number(len(rest))} more, which win back {won_back} tokens (all of them: --format json)"
+        lines += _paragraph(said, width, "    ", "    ")
     return lines
 
 

@@ -74,3 +74,10 @@ def test_figures_stay_and_the_result_is_always_the_same() -> None:
     assert redact(report).totals == report.totals
     assert redact(report).losses == report.losses
     assert [row.outcome for row in redact(report).requests] == [row.outcome for row in report.requests]
+
+
+@pytest.mark.parametrize("name", ["Current time", "it's", 'the "x"', 'it\'s "x"', "a\nb", "\\", "(a|b)*", "‹x›"])
+def test_advice_that_quotes_a_name_in_any_way_loses_it(name: str) -> None:
+    for quoted in (repr(name), f'"{name}"', f"`{name}`", name):
+        field = make_field(name=name, advice=f"Move {quoted} to the end of the prompt.")
+        assert "field 1 (clock)" in redact(make_report(fields=[field])).fields[0].advice
