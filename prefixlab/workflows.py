@@ -88,15 +88,15 @@ def audit(
             "cache_tokens": None,
             "min_tokens": engine.min_tokens,
         },
-        totals=Totals.of(outcomes, len(set(families))),
-        warm=_warm(outcomes, prompts, families),
+        totals=Totals.of(outcomes, len(set(families.numbers))),
+        warm=_warm(outcomes, prompts, families.numbers),
         losses=Losses(*[sum(column) for column in zip(*losses, strict=True)]) if losses else Losses(),
         fields=ladder.fields,
         breaks=() if boundary is None else (boundary,),
         observed=_observed(prompts, outcomes),
         requests=_rows(prompts, outcomes, losses, ladder),
         notes=(*notes, *models.notes()),
-        by=_by(settings.by, prompts, outcomes, families),
+        by=_by(settings.by, prompts, outcomes, families.numbers),
     )
 
 

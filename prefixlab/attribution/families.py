@@ -8,6 +8,7 @@ of one family where they share a first block.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from prefixlab.prefix_tree import Match
 from prefixlab.records import TEMPLATE, TOKEN_BYTES, Namespace, Piece, Prompt, Run
@@ -16,11 +17,24 @@ ENOUGH = 0.25
 """Part of the smaller head, in tokens, that must be the same text."""
 
 TEACHERS = 16
-"""Members of a family whose lines make it known; later ones add nothing but their own values."""
+"""Distinct heads of a family that make it known; later ones add nothing but their own values."""
+
+MOST = 0.75
+"""Part of these heads that have a run of the skeleton."""
 
 
-def families_of(prompts: Sequence[Prompt], matches: Sequence[Match]) -> list[int]:
-    """The family's number for each prompt, numbered by first appearance. A namespace has families of its own."""
+class Families(NamedTuple):
+    """The family's number for each prompt, by first appearance, and each family's skeleton.
+
+    A namespace has families of its own. The skeleton is the runs that most of the family's first members have.
+    """
+
+    numbers: list[int]
+    skeletons: list[frozenset[Run]]
+
+
+def families_of(prompts: Sequence[Prompt], matches: Sequence[Match]) -> Families:
+    """Sort prompts into families."""
     families = _Families()
     numbers: list[int] = []
     for prompt, match in zip(prompts, matches, strict=True):
@@ -30,7 +44,7 @@ def families_of(prompts: Sequence[Prompt], matches: Sequence[Match]) -> list[int
             numbers.append(numbers[match.matched])
         else:
             numbers.append(families.found())
-    return numbers
+    return Families(numbers, [families.skeleton(number) for number in range(families.count)])
 
 
 def head(prompt: Prompt) -> list[Piece]:
@@ -47,16 +61,23 @@ def head(prompt: Prompt) -> list[Piece]:
 
 class _Families:
     def __init__(self) -> None:
-        self._count = 0
+        self.count = 0
         self._of_piece: dict[tuple[Namespace, tuple[int, ...]], int] = {}
         self._kept: list[list[Piece]] = []
         self._of_run: dict[Namespace, dict[Run, dict[int, None]]] = {}
         self._weight: dict[int, int] = {}
         self._members: dict[int, int] = {}
+        self._seen_in: dict[int, dict[Run, int]] = {}
 
     def found(self) -> int:
-        self._count += 1
-        return self._count - 1
+        self.count += 1
+        return self.count - 1
+
+    def skeleton(self, family: int) -> frozenset[Run]:
+        """The runs that most of the family's known heads have."""
+        heads = self._seen_in.get(family, {})
+        needed = MOST * min(self._members.get(family, 0), TEACHERS)
+        return frozenset([run for run, count in heads.items() if count >= needed])
 
     def of_text(self, prompt: Prompt) -> int:
         pieces = head(prompt)
@@ -72,8 +93,10 @@ class _Families:
         members = self._members[family] = self._members.get(family, 0) + 1
         if members <= TEACHERS:
             of_run = self._of_run.setdefault(prompt.namespace, {})
+            seen_in = self._seen_in.setdefault(family, {})
             for run in runs:
                 of_run.setdefault(run, {})[family] = None
+                seen_in[run] = seen_in.get(run, 0) + 1
             # Keyed by identity, so the pieces must outlive the key.
             self._kept.append(pieces)
             self._of_piece[key] = family

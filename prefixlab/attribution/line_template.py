@@ -13,7 +13,7 @@ from prefixlab.attribution.value_kinds import widened
 
 _WORDS = re.compile(r"[^\W_]+(?:[-_.'’@/\\+][^\W_]+)*|_+|\s+|.", re.DOTALL)
 _LABEL = re.compile(r"""([^\W_][\w .'’/-]{0,40}?)["'`*_]*\s*[:=]+\s*["'`*_(<\[]*$""")
-_LAST_WORDS = re.compile(r"([^\W_][\w'’-]*(?: [^\W_][\w'’-]*){0,2})\W*$")
+_LAST_WORDS = re.compile(r"([^\W_][\w'’-]*(?: [^\W_][\w'’-]*){0,3})\W*$")
 
 LONGEST_LINE = 4000
 """Characters a line may have to be compared word by word; a longer one is one value."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from prefixlab.attribution.differences import TURNS, Difference, differences
+from prefixlab.attribution.families import Families
 from prefixlab.attribution.line_template import LineTemplate, label_before, template_of
 from prefixlab.prefix_tree import Match
 from prefixlab.records import Origin, Prompt, Run
@@ -114,7 +115,9 @@ class Sites:
         for sites in self._of_path.values():
             yield from sites
 
-    def collect(self, number: int, family: int, prompt: Prompt, other: Prompt, shared_tokens: int) -> None:
+    def collect(
+        self, number: int, family: int, skeleton: frozenset[Run], prompt: Prompt, other: Prompt, shared_tokens: int
+    ) -> None:
         """Compare a prompt with an earlier one of its family and note the sites at which they differ."""
         found = differences(prompt, other)
         if not found:
@@ -127,16 +130,18 @@ class Sites:
                 break
             if _is_reordered(found, difference.piece):
                 continue
-            for site, changed, start in self._sites_at(prompt, difference):
+            for site, changed, start in self._sites_at(prompt, difference, skeleton):
                 site.families.add(family)
                 for hole in changed:
                     site.broken[hole] += 1
-                if place == 0 and start == difference.start:
+                if place == 0 and start <= difference.start:
                     site.first[changed[0]].append(number)
                     if site.token_index < 0:
                         site.token_index = shared_tokens
 
-    def _sites_at(self, prompt: Prompt, difference: Difference) -> list[tuple[Site, list[int], int]]:
+    def _sites_at(
+        self, prompt: Prompt, difference: Difference, skeleton: frozenset[Run]
+    ) -> list[tuple[Site, list[int], int]]:
         """The sites of a difference with the holes that changed and the run they stand in."""
         origin = prompt.pieces[difference.piece].origin
         known = self._of_path.setdefault(origin, [])
@@ -152,7 +157,7 @@ class Sites:
                 lines.append((*line, difference.start + offset))
             else:
                 return lines
-        return self._stretch_site(origin, known, difference)
+        return self._stretch_site(origin, known, _widened(prompt, difference, skeleton))
 
     def _line_site(
         self, origin: Origin, known: list[Site], mine: Run, yours: Run, alone: Difference | None
@@ -192,20 +197,38 @@ class Sites:
         return [(site, [0], difference.start)]
 
 
-def collect_sites(
-    prompts: Sequence[Prompt], matches: Sequence[Match], families: Sequence[int], block_tokens: int
-) -> Sites:
+def collect_sites(prompts: Sequence[Prompt], matches: Sequence[Match], families: Families, block_tokens: int) -> Sites:
     """Compare each prompt with its best match, or with the last prompt of its family where it has none there."""
     sites = Sites(block_tokens)
     latest: dict[int, int] = {}
-    for number, (prompt, match, family) in enumerate(zip(prompts, matches, families, strict=True)):
+    for number, (prompt, match, family) in enumerate(zip(prompts, matches, families.numbers, strict=True)):
         other = match.matched
-        if other is None or families[other] != family:
+        if other is None or families.numbers[other] != family:
             other = latest.get(family)
         if other is not None and prompt.unit == 1:
-            sites.collect(number, family, prompt, prompts[other], match.shared)
+            sites.collect(number, family, families.skeletons[family], prompt, prompts[other], match.shared)
         latest[family] = number
     return sites
+
+
+def _widened(prompt: Prompt, difference: Difference, skeleton: frozenset[Run]) -> Difference:
+    """The difference with the lines around it that are no part of the family's skeleton, so that a text of changing
+    length is one value between two lines that stay."""
+    runs = prompt.pieces[difference.piece].runs
+    start, end = difference.start, difference.end
+    if not skeleton.intersection(runs):
+        return difference
+    while start and runs[start - 1] not in skeleton:
+        start -= 1
+    while end < len(runs) and runs[end] not in skeleton:
+        end += 1
+    return difference._replace(
+        start=start,
+        end=end,
+        runs=runs[start:end],
+        before=runs[start - 1] if start else None,
+        after=runs[end] if end < len(runs) else None,
+    )
 
 
 def _is_reordered(found: Sequence[Difference], piece: int) -> bool:

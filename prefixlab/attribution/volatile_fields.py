@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from prefixlab.attribution.families import Families
 from prefixlab.attribution.fix_replay import Encode, FixReplay, Hole, Place
 from prefixlab.attribution.severity import severity_of
 from prefixlab.attribution.sites import Site, collect_sites
@@ -39,7 +40,7 @@ class Ladder(NamedTuple):
 def find_fields(
     prompts: Sequence[Prompt],
     matches: Sequence[Match],
-    families: Sequence[int],
+    families: Families,
     outcomes: Sequence[Outcome],
     engine: Engine,
     encode: Encode,
@@ -47,7 +48,7 @@ def find_fields(
     """Find the volatile fields of a log and measure what fixing them gives, front to back."""
     best = [outcome.aligned_tokens for outcome in outcomes]
     shared = [outcome.raw_shared_tokens for outcome in outcomes]
-    replay = FixReplay(prompts, families, engine, encode)
+    replay = FixReplay(prompts, families.numbers, engine, encode)
     steps: list[_Step] = []
     reached = best
     reached_shared = shared
@@ -61,7 +62,7 @@ def find_fields(
             reached, reached_shared = best, replayed.shared_tokens
     while steps and not steps[-1].gain:
         steps.pop()
-    return _ladder(steps, prompts, families, outcomes, replay, reached, reached_shared, encode)
+    return _ladder(steps, prompts, families.numbers, outcomes, replay, reached, reached_shared, encode)
 
 
 class _Step(NamedTuple):
