@@ -10,8 +10,8 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 ENDINGS = {"txt": "text", "md": "markdown", "json": "json"}
 AUDITS = {
-    "samples/agent_with_tools.jsonl": ["--tokenizer", "qwen3", "--chat-template", "qwen3"],
-    "samples/rag.jsonl": ["--tokenizer", "o200k_base"],
+    "samples/agent_with_tools.jsonl": ["--tokenizer", "qwen3"],
+    "samples/rag.jsonl": ["--tokenizer", "qwen3"],
     "samples/support_clock_at_end.jsonl": ["--tokenizer", "o200k_base"],
     "samples/support_clock_on_top.jsonl": ["--tokenizer", "o200k_base"],
 }
