@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 LONG_BLANKS = 1000
 """Runs of blanks from this length on are encoded without the regular expression, whose stack they overflow."""
 
+SCAN_ID = 0xFFFF_FFFF
+_NO_SPECIALS: set[str] = set()
+
 
 def byte_alphabet() -> str:
     """The character that GPT-2's byte alphabet writes for each byte, by byte."""
@@ -90,7 +93,9 @@ class ByteLevelTokenizer:
         self.cuts_at_whitespace = pattern.cuts
         self.bos = pack_ids(bos)
         self._nfc = nfc
-        self._core: CoreBPE = CoreBPE(ranks, dict(special_tokens), pattern.regex)
+        # One special token keeps tiktoken's scan for them cheap; none at all makes it match everywhere.
+        self._core: CoreBPE = CoreBPE(ranks, {"<|special|>": SCAN_ID}, pattern.regex)
+        self._special_texts = {id: text.encode() for text, id in special_tokens.items()}
         blanks = INLINE_BLANKS if pattern.newline_blanks else BLANKS
         self._long_blanks = re.compile(rf"(?<![{blanks}])[{blanks}]{{{LONG_BLANKS},}}+(?![\r\n])")
 
@@ -104,7 +109,9 @@ class ByteLevelTokenizer:
 
     def _encode(self, text: str) -> bytes:
         try:
-            return bytes(pack_ids(self._core.encode_ordinary(text)))
+            if sys.byteorder == "little":
+                return bytes(self._core.encode_to_tiktoken_buffer(text, _NO_SPECIALS))
+            return pack_ids(self._core.encode_ordinary(text))
         except UnicodeEncodeError:
             raise PrefixlabError("the text has a lone surrogate, which no tokenizer takes") from None
 
@@ -128,11 +135,11 @@ class ByteLevelTokenizer:
         try:
             return bytes(self._core.decode_bytes(ids))
         except KeyError:
-            return b"".join([self._decode_one(id) for id in ids])
+            return b"".join(map(self._decode_one, ids))
 
     def _decode_one(self, id: int) -> bytes:
         try:
-            return bytes(self._core.decode_single_token_bytes(id))
+            return self._special_texts.get(id) or bytes(self._core.decode_single_token_bytes(id))
         except KeyError:
             return b""
 

@@ -1,13 +1,14 @@
 """Text cut where it is sure to tokenize piecewise, each distinct stretch encoded once and kept as one `Run`.
 
 The cuts are those that `patterns.py` proves: behind the last line break of a run of blanks, unless `/` follows, and in
-long lines also before the blank behind a sentence or a comma. They depend on the text around them alone, never on a
+long lines also before the blank behind a sentence or a clause. They depend on the text around them alone, never on a
 distance, so that a changed value costs its own line and the lines behind it are found again.
 """
 
 from __future__ import annotations
 
 import re
+from itertools import chain
 
 from prefixlab.contracts import TextTokenizer
 from prefixlab.records import Run
@@ -22,88 +23,85 @@ _SENTENCES = re.compile(r"[^.!?;]*+(?:[.!?;]++(?! )[^.!?;]*+)*+[.!?;]*+")
 _CLAUSES = re.compile(r"[^,:)}\]]*+(?:[,:)}\]]++(?! )[^,:)}\]]*+)*+[,:)}\]]*+")
 
 
-class _Irregular(Exception):
-    """A line that does not start at a cut, or is long."""
-
-
-class _Lines(dict[str, Run]):
-    """Runs by line, for lines that start at a cut whatever stands before them."""
-
-    def __init__(self, tokenizer: TextTokenizer) -> None:
-        self._encode = tokenizer.encode_ordinary
-
-    def __missing__(self, line: str) -> Run:
-        if len(line) > LONG_LINE or continues(line):
-            raise _Irregular
-        run = self[line] = Run(line, self._encode(line))
-        return run
-
-
-def continues(line: str) -> bool:
-    """Whether a line may belong to a pre-token of the line before it: it is blank, or a `/`, or has a stray return."""
-    if line[0] == "/" or line.isspace():
-        return True
-    return "\r" in line and line[0].isspace() and "\r" in line[: len(line) - len(line.lstrip())]
-
-
 class RunTable:
     """All runs of ordinary text of a log."""
 
     def __init__(self, tokenizer: TextTokenizer) -> None:
-        self._tokenizer = tokenizer
         self._cuts = tokenizer.cuts_at_whitespace
-        self._lines = _Lines(tokenizer)
-        self._others: dict[str, Run] = {}
+        self._encode = tokenizer.encode_ordinary
+        self._lines: dict[str, tuple[Run, ...]] = {}
+        """By their text without the line feed: lines that start at a cut, whatever stands before them."""
+        self._texts: dict[str, tuple[Run, ...]] = {}
+        """All other text, by itself: last lines, parts of long lines, what does not start at a cut."""
+        self._long_seen: set[int] = set()
 
-    def runs(self, text: str) -> list[Run]:
+    def runs(self, text: str) -> tuple[Run, ...]:
         """The runs of text that holds no special token, or whose look-alikes count as text. It is not empty."""
         if not self._cuts:
-            return [self._other(text)]
-        lines = text.splitlines(True)
-        if len(lines) != text.count("\n") + (text[-1] != "\n"):
-            lines = [f"{line}\n" for line in text.split("\n")]
-            last = lines.pop()[:-1]
-            if last:
-                lines.append(last)
-        try:
-            return list(map(self._lines.__getitem__, lines))
-        except _Irregular:
-            return self._irregular(lines)
+            return self._text(text)
+        lines = text.split("\n")
+        is_closed = not lines[-1]
+        if is_closed:
+            lines.pop()
+        found = list(map(self._lines.get, lines))
+        if not is_closed:
+            found[-1] = None if continues(lines[-1]) else self._texts.get(lines[-1])
+        if None in found:
+            self._complete(lines, found, is_closed)
+        return tuple(chain.from_iterable(found))  # type: ignore[arg-type]
 
-    def _irregular(self, lines: list[str]) -> list[Run]:
-        """Runs of lines of which some continue the line before them or are long."""
-        chunks: list[str] = []
-        pending: list[str] = []
-        for line in lines:
-            if pending and not continues(line):
-                chunks.append("".join(pending) if len(pending) > 1 else pending[0])
-                pending.clear()
-            pending.append(line)
-        chunks.append("".join(pending))
-        runs: list[Run] = []
-        for chunk in chunks:
-            if len(chunk) <= LONG_LINE:
-                runs.append(self._chunk(chunk))
-            else:
-                runs += map(self._chunk, split_long(chunk))
+    def _complete(self, lines: list[str], found: list[tuple[Run, ...] | None], is_closed: bool) -> None:
+        """Puts runs where a line is new or continues the line before it; lines joined to another get none."""
+        at = 0
+        while None in found:
+            at = found.index(None, at)
+            start = at - 1 if at and continues(lines[at]) else at
+            end = at + 1
+            while end < len(lines) and continues(lines[end]):
+                end += 1
+            found[start:end] = [()] * (end - start)
+            found[start] = self._line("\n".join(lines[start:end]), is_closed or end < len(lines))
+            at = end
+
+    def _line(self, text: str, is_closed: bool) -> tuple[Run, ...]:
+        """The runs of lines that belong together; the last one has a line feed behind it, or ends the whole text."""
+        if not is_closed:
+            return self._texts.get(text) or self._long(text, text, self._texts)
+        runs = self._lines.get(text)
+        if runs is not None:
+            return runs
+        if continues(text):
+            return self._text(f"{text}\n")
+        return self._long(text, f"{text}\n", self._lines)
+
+    def _long(self, key: str, text: str, table: dict[str, tuple[Run, ...]]) -> tuple[Run, ...]:
+        """New runs of lines. Long ones are kept as a key from their second sighting on only."""
+        if len(text) <= LONG_LINE:
+            runs = table[key] = (Run(text, self._encode(text)),)
+            return runs
+        runs = tuple([self._text(piece)[0] for piece in _split_long(text)])
+        sighting = hash(text)
+        if sighting in self._long_seen:
+            table[key] = runs
+        else:
+            self._long_seen.add(sighting)
         return runs
 
-    def _chunk(self, text: str) -> Run:
-        run = self._lines.get(text) or self._others.get(text)
-        if run is not None:
-            return run
-        if len(text) > LONG_LINE or continues(text):
-            return self._other(text)
-        return self._lines[text]
-
-    def _other(self, text: str) -> Run:
-        run = self._others.get(text)
-        if run is None:
-            run = self._others[text] = Run(text, self._tokenizer.encode_ordinary(text))
-        return run
+    def _text(self, text: str) -> tuple[Run, ...]:
+        runs = self._texts.get(text)
+        if runs is None:
+            runs = self._texts[text] = (Run(text, self._encode(text)),)
+        return runs
 
 
-def split_long(text: str) -> list[str]:
+def continues(line: str) -> bool:
+    """Whether a line may belong to a pre-token of the line before it: it is blank, or a `/`, or has a stray return."""
+    if not line or line[0] == "/" or line.isspace():
+        return True
+    return "\r" in line and line[0].isspace() and "\r" in line[: len(line) - len(line.lstrip())]
+
+
+def _split_long(text: str) -> list[str]:
     """A long line cut before blanks behind sentences, and behind clauses where a sentence is very long."""
     pieces: list[str] = []
     for sentence in _SENTENCES.findall(text):

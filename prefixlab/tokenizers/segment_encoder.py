@@ -116,15 +116,16 @@ class SegmentEncoder:
 
     def _new_entry(self, text: str, origin: Origin) -> _Entry:
         is_template = origin == TEMPLATE
-        if not is_template:
-            self._count_lookalikes(text)
-        parsed = is_template or self.tokenizer.specials_in_content
-        parts = self._specials.split(text) if parsed else [text]
+        parts = self._specials.split(text)
+        if not is_template and len(parts) > 1:
+            self._count_lookalike(parts[1::2])
+            if not self.tokenizer.specials_in_content:
+                parts = [text]
         runs = self._runs_of(parts)
         if is_template and len(runs) > 1 and len(text) < REMEMBERED_AT_ONCE:
-            runs = [self._whole(text, runs)]
+            runs = (self._whole(text, runs),)
         return _Entry(
-            Piece((Span(origin, len(text)),), tuple(runs)),
+            Piece((Span(origin, len(text)),), runs),
             self._end_of(text, len(parts) > 1 and not parts[-1]),
             self._start_of(text, len(parts) > 1 and not parts[0]),
         )
@@ -137,30 +138,30 @@ class SegmentEncoder:
         entry = self._exact[segment] = _Entry(piece, _ANYWHERE, _ANYWHERE)
         return entry
 
-    def _count_lookalikes(self, text: str) -> None:
-        for found in self._specials.found(text):
-            if found in self._control_tokens:
+    def _count_lookalike(self, found: list[str]) -> None:
+        for special in found:
+            if special in self._control_tokens:
                 self.special_lookalikes += 1
                 if self.lookalike_example is None:
-                    self.lookalike_example = found
+                    self.lookalike_example = special
                 return
 
     # --- text to runs -----------------------------------------------------------------------------------------------
 
-    def _parse(self, text: str, parsed: bool) -> list[Run]:
+    def _parse(self, text: str, parsed: bool) -> tuple[Run, ...]:
         return self._runs_of(self._specials.split(text) if parsed else [text])
 
-    def _runs_of(self, parts: list[str]) -> list[Run]:
+    def _runs_of(self, parts: list[str]) -> tuple[Run, ...]:
         """Runs of ordinary text and special tokens in turn."""
         if len(parts) == 1:
-            return self._runs.runs(parts[0]) if parts[0] else []
+            return self._runs.runs(parts[0]) if parts[0] else ()
         runs: list[Run] = []
         for place, part in enumerate(parts):
             if place % 2:
                 runs.append(self._special(part))
             elif part:
                 runs += self._runs.runs(part)
-        return runs
+        return tuple(runs)
 
     def _special(self, text: str) -> Run:
         run = self._marked.get(text)
@@ -169,7 +170,7 @@ class SegmentEncoder:
             run = self._marked[text] = Run(text, tokens)
         return run
 
-    def _whole(self, text: str, runs: list[Run]) -> Run:
+    def _whole(self, text: str, runs: tuple[Run, ...]) -> Run:
         """One run for a short stretch of template text, which no value is ever cut out of."""
         run = self._marked.get(text)
         if run is None:
@@ -261,7 +262,7 @@ class SegmentEncoder:
     def _new_join(self, text: str, spans: tuple[Span, ...], group: tuple[Segment, ...]) -> _Entry:
         parts = self._specials.split(text) if self.tokenizer.specials_in_content else self._template_parts(group)
         return _Entry(
-            Piece(spans, tuple(self._runs_of(parts))),
+            Piece(spans, self._runs_of(parts)),
             self._end_of(text, len(parts) > 1 and not parts[-1]),
             self._start_of(text, len(parts) > 1 and not parts[0]),
         )
