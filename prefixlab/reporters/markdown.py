@@ -26,6 +26,7 @@ _BAR = 20
 _PLAIN_WORD = re.compile(r"(?:[^\W\d_]|\d)(?:[^\W_]|[.,;:'%/()-](?!$))*")
 _REFERENCE = re.compile(r"(?i).*(?:://|www\.|mailto:|xmpp:).*|GH-\d+.*|[0-9a-f]{7,}")
 _BACKTICKS = re.compile(r"`([^`]+)`")
+_STARTS_A_WORD = ("`", "<", "(", '"', "‹")
 _EDGES = "\"'(),.;:?"
 _SAFE_ALONE = frozenset({"-", "–", "%", "·", "…", ""})
 
@@ -43,16 +44,18 @@ def code(text: str, most: int = _SHORT) -> str:
 
 def prose(text: str, most: int = _LONG, *, starts_line: bool = False) -> str:
     """A sentence whose plain words stay as they are; every other word, and what it has in backticks, is code."""
-    parts = _BACKTICKS.split(shown(text, most))
+    said = shown(text, most)
+    if starts_line:
+        # A number or a dash could begin a list.
+        first, blank, rest = said.partition(" ")
+        if not first.isdigit() and first[:1] not in _STARTS_A_WORD and not first[:1].isalpha():
+            return code(first) + blank + (prose(rest, most) if rest else "")
+    parts = _BACKTICKS.split(said)
     words = [
         code(part, most) if at % 2 else " ".join([_word(word) for word in part.split(" ")])
         for at, part in enumerate(parts)
     ]
     said = "".join(words)
-    # A number or a dash could begin a list.
-    if starts_line and said and not said[0].isalpha() and said[0] not in '`<("‹':
-        first, blank, rest = said.partition(" ")
-        said = first + blank + rest if first.isdigit() else code(first) + blank + rest
     return said if said.strip() else "(empty)"
 
 
@@ -144,7 +147,8 @@ def _advice(report: Report) -> str:
     rows = [row for row in wording.ladder(report) if row.advice]
     rows = [row for row in rows if row.recoverable_tokens] or rows
     lines = [f"- **{row.rank}** {prose(row.advice)}" for row in rows[:_MOST_ADVICE]]
-    return "\n".join(["**What to do**", "", *lines]) if lines else ""
+    heading = "What to do" if wording.fixable(report) else "Worth knowing"
+    return "\n".join([f"**{heading}**", "", *lines]) if lines else ""
 
 
 def _groups(report: Report) -> list[str]:

@@ -143,7 +143,9 @@ def _ladder(report: Report, width: int) -> list[str]:
     reuse = len("reuse then")
     columns = (rank, lost, won, reuse)
     head = f"{'lost':>{lost}}  {'won back':>{won}}  {'reuse then':>{reuse}}"
-    titles = ("What breaks the prefix, in the order to fix it", "What breaks the prefix", "Causes")
+    titles = ["What breaks the prefix", "Causes"]
+    if wording.fixable(report):
+        titles.insert(0, "What breaks the prefix, in the order to fix it")
     title = next((title for title in titles if len(title) + 2 + len(head) <= width), "")
     start = " " * (rank + 2 + _SEVERITY + 2) + "as it is now"
     lines = [title.ljust(width - len(head)) + head]
@@ -163,7 +165,7 @@ def _advice(report: Report, width: int) -> list[str]:
     rows = [row for row in rows if row.recoverable_tokens] or rows
     if not rows:
         return []
-    lines = ["What to do"]
+    lines = ["What to do" if wording.fixable(report) else "Worth knowing"]
     for row in rows[:_MOST_ADVICE]:
         front = f"{row.rank:>3}. "
         lines += _paragraph(_show_long(row.advice), width, front, " " * len(front))

@@ -73,7 +73,7 @@ def assert_harmless(said: str) -> None:
     assert "\x1b" not in said
 
 
-@pytest.mark.parametrize("word", HOSTILE)
+@pytest.mark.parametrize("word", [*HOSTILE, "0` @`", "- - a", "1) a", "+ @a", "`` @a", "` @a", "a`b @c`d"])
 def test_hostile_text_is_only_shown(word: str) -> None:
     said = markdown(hostile_report([word]))
     assert_harmless(said)

@@ -104,6 +104,13 @@ def test_a_healthy_log_is_told_so() -> None:
     assert "What to do" not in said
 
 
+def test_what_cannot_be_fixed_is_not_called_a_thing_to_do() -> None:
+    said = text(make_report(breaks=[make_break(1, kind="boundary_token", severity="info", recoverable_tokens=0)]))
+    assert "Nothing to fix in the prompts." in said
+    assert "Worth knowing" in said
+    assert "in the order to fix it" not in said
+
+
 def test_no_requests_is_an_answer() -> None:
     said = text(empty_report())
     assert said.startswith("There are no requests in this log: nothing to measure. 2 records were skipped.\n")
