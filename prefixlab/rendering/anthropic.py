@@ -160,24 +160,20 @@ def as_conversation(body: AnthropicChat, preparation: Preparation) -> Conversati
         if entries or calls or len(messages) == results:
             more = {"tool_calls": calls} if calls else {}
             add(role, Parts(tuple(entries), tuple(entry_paths)), here, **more)
-    tools = [
-        {
-            "type": "function",
-            "function": {
-                "name": tool.get("name"),
-                "description": tool.get("description"),
-                "parameters": tool.get("input_schema"),
-            },
-        }
-        for tool in body.tools or ()
-        if isinstance(tool, dict)
-    ]
+    tools = [_as_function(tool) for tool in body.tools or ()]
     for index in range(len(tools)):
         place = f"tools[{index}]"
         paths |= {f"{place}.function": place, f"{place}.function.parameters": f"{place}.input_schema"}
     return Conversation(
         messages, tools or None, content_paths=tuple(content_paths), paths=paths, dropped=tuple(dropped)
     )
+
+
+def _as_function(tool: Any) -> Any:
+    if not isinstance(tool, dict):
+        return tool
+    renamed = {"name": "name", "description": "description", "input_schema": "parameters"}
+    return {"type": "function", "function": {new: tool[old] for old, new in renamed.items() if tool.get(old) is not None}}
 
 
 def _content(content: Any, path: str, preparation: Preparation, dropped: list[str]) -> Any:

@@ -24,7 +24,8 @@ FIXED_DATE = datetime(2026, 1, 1, tzinfo=UTC)
 """What `strftime_now` tells for a record without a time."""
 
 CHECKED_USES = 2
-"""How often a plan is compared with plain rendering before it is trusted."""
+"""How often a plan is compared with plain rendering before it is trusted (in a log where nearly each request has a
+shape of its own: for one request in eight)."""
 
 CONTINUE_MARK = "CONTINUE_FINAL_MESSAGE_TAG "
 """What `transformers` puts behind the final message to find its end again."""
@@ -43,6 +44,7 @@ class ChatTemplateRenderer:
         self._environment = ChatEnvironment()
         self._book = PlanBook()
         self._tracing = True
+        self._planned = self._checked = 0
         self._special_tokens = dict(source.special_tokens)
         self._default = self._compile(source.text, source.path)
         self._with_tools = self._compile(source.tool_text, source.path) if source.tool_text else self._default
@@ -81,45 +83,52 @@ class ChatTemplateRenderer:
         if not conversation.messages:
             path, line = request.location
             raise BadRecord("the request has no messages", "Remove the record or use --skip-bad", path=path, line=line)
-        return self._render_planned(conversation, request) or self._render_plainly(conversation, request)
+        shape = self._shape(conversation)
+        if shape is not None:
+            rendering = self._render_planned(shape, conversation, request)
+            if rendering is not None:
+                return rendering
+        rendering = self._render_plainly(conversation, request)
+        if shape is not None and self._book.plans(shape) is None:
+            self._book.refuse(shape)
+        return rendering
 
     # --- with plans ---
 
-    def _render_planned(self, conversation: Conversation, request: Request) -> Rendering | None:
-        """The request by a plan of its shape, or traced for a new plan; None if that cannot be."""
+    def _shape(self, conversation: Conversation) -> Any:
+        """The shape of a request that may be rendered by a plan, or None."""
         if not self._tracing or conversation.continue_final_message:
             return None
         kwargs = conversation.template_kwargs
         try:
-            shape = shape_of(conversation, pinned_key(dict(kwargs)) if kwargs else None)
+            return shape_of(conversation, pinned_key(dict(kwargs)) if kwargs else None)
         except Untraceable:
             return None
+
+    def _render_planned(self, shape: Any, conversation: Conversation, request: Request) -> Rendering | None:
+        """The request by a plan of its shape, or traced for a new plan; None if that cannot be."""
         now = time_of(request)
         plans = self._book.plans(shape)
-        if plans is None:
-            plan = self._trace(conversation, now)
-            if plan is None:
-                self._book.refuse(shape)
-                return None
-        elif not plans:
+        if plans is not None and not plans:
             return None
-        else:
-            for index, plan in enumerate(plans):
-                filled = plan.fill(conversation.messages, conversation.documents, now)
-                if filled is not None:
-                    if index:
-                        plans.insert(0, plans.pop(index))
-                    return self._checked(plan, filled, conversation, request)
-            plan = self._trace(conversation, now)
-            if plan is None:
-                return None
-        self._book.add(shape, plan)
-        return self._checked(plan, plan.first, conversation, request)
+        for index, plan in enumerate(plans or ()):
+            filled = plan.fill(conversation.messages, conversation.documents, now)
+            if filled is not None:
+                if index and plans:
+                    plans.insert(0, plans.pop(index))
+                return self._compared(plan, filled, conversation, request)
+        traced = self._trace(conversation, now)
+        if traced is None:
+            return None
+        self._book.add(shape, traced)
+        return self._compared(traced, traced.first, conversation, request)
 
-    def _checked(self, plan: Plan, filled: Filled, conversation: Conversation, request: Request) -> Rendering | None:
+    def _compared(self, plan: Plan, filled: Filled, conversation: Conversation, request: Request) -> Rendering | None:
         """What a plan gives, compared with plain rendering while the plan is new."""
-        if plan.uses < CHECKED_USES:
+        self._planned += 1
+        if plan.uses < CHECKED_USES and self._checked * 8 < self._planned + 512:
             plan.uses += 1
+            self._checked += 1
             text = "".join([segment.text for segment in filled.segments])
             if text != self._plain_text(conversation, request):
                 self._tracing = False

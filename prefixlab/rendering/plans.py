@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Hashable, Sequence
+from itertools import compress, repeat
+from operator import itemgetter
+from typing import Any, NamedTuple, TypeVar
 
 from prefixlab.records import TEMPLATE, Origin, Segment
 from prefixlab.rendering.filters import to_json
@@ -29,6 +31,9 @@ class Hole(NamedTuple):
     step: Step
     origin: Origin
     pads: str | None = None
+
+
+Collected = TypeVar("Collected", Hole, Expected)
 
 
 class Plan:
@@ -148,39 +153,54 @@ def _pieces(
 def _compile(
     guards: list[Guard], pieces: list[Segment | Hole], dropped: list[Expected], image_tokens: int
 ) -> Callable[[Any, Any, Any], Filled | None]:
-    """The function `fill(messages, documents, now)` of a plan."""
+    """The function `fill(messages, documents, now)` of a plan.
+
+    Steps that differ only in the numbers of messages are one loop, so that the source does not grow with the chat.
+    """
     source = _Source()
-    for guard in guards:
-        source.guard(guard)
-    texts: list[str] = []
-    segments: list[str] = []
-    for piece in pieces:
-        if isinstance(piece, Segment):
-            segments.append(source.constant(piece))
-            continue
-        name, origin = source.value(piece.step), source.constant(piece.origin)
-        if piece.pads is None:
-            texts.append(name)
-            segments.append(f"new(Segment, ({name}, {origin}, None, 0))")
-        else:
-            segments.append(f"new(Segment, ({source.constant(piece.pads)}, {origin}, {name}, {image_tokens}))")
-    lines = source.lines
-    lines.append(f"    segments = ({''.join([segment + ', ' for segment in segments])})")
-    if texts:
-        lines.append(f"    if not ({' and '.join(texts)}):")
-        lines.append("        segments = tuple([segment for segment in segments if segment[0]])")
-    left_out = "".join(
-        [
-            f"({'True' if expected.step is None else source.value(expected.step)}, {source.constant(expected.path)}), "
-            for expected in dropped
-        ]
-    )
-    paths = f"tuple([path for there, path in ({left_out}) if there])" if left_out else "()"
-    lines.append(f"    return new(Filled, (segments, {paths}))")
-    scope = {**source.constants, "Filled": Filled, "Segment": Segment, "new": tuple.__new__, "to_json": to_json}
-    exec("\n".join(["def fill(messages, documents, now):", *lines]), scope)  # noqa: S102 - forms of this package only
+    by_outcome: dict[tuple[type, Any], list[Step]] = {}
+    for step, outcome in guards:
+        by_outcome.setdefault((type(outcome), outcome), []).append(step)
+    for (_, outcome), steps in by_outcome.items():
+        source.check(steps, outcome)
+    constants = [piece for piece in pieces if isinstance(piece, Segment)]
+    texts = source.collect("texts", [piece for piece in pieces if isinstance(piece, Hole) and piece.pads is None])
+    images = source.collect("images", [piece for piece in pieces if isinstance(piece, Hole) and piece.pads is not None])
+    left_out = source.collect("left_out", dropped)
+    order = {id(piece): place for place, piece in enumerate([*constants, *texts, *images])}
+    scope = {
+        **source.constants,
+        "Filled": Filled,
+        "Segment": Segment,
+        "arrange": _arrangement([order[id(piece)] for piece in pieces]),
+        "compress": compress,
+        "constant_segments": constants,
+        "dropped_paths": [expected.path for expected in left_out],
+        "image_origins": [hole.origin for hole in images],
+        "image_pads": [hole.pads for hole in images],
+        "image_tokens": image_tokens,
+        "new": tuple.__new__,
+        "repeat": repeat,
+        "text_origins": [hole.origin for hole in texts],
+        "to_json": to_json,
+    }
+    exec("\n".join(["def fill(messages, documents, now):", *source.lines, *_FILLING]), scope)  # noqa: S102 - own forms
     fill: Callable[[Any, Any, Any], Filled | None] = scope["fill"]
     return fill
+
+
+_FILLING = (
+    "    segments = arrange([*constant_segments,",
+    "        *map(new, repeat(Segment), zip(texts, text_origins, repeat(None), repeat(0))),",
+    "        *map(new, repeat(Segment), zip(image_pads, image_origins, images, repeat(image_tokens)))])",
+    "    if not all(texts):",
+    "        segments = tuple([segment for segment in segments if segment[0]])",
+    "    return new(Filled, (segments, tuple(compress(dropped_paths, left_out))))",
+)
+
+
+def _arrangement(order: list[int]) -> Callable[[list[Segment]], tuple[Segment, ...]]:
+    return itemgetter(*order) if len(order) > 1 else tuple
 
 
 class _Source:
@@ -189,38 +209,69 @@ class _Source:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.constants: dict[str, Any] = {}
-        self._names: dict[int, str] = {}
+        self._texts: dict[str, str] = {}
 
     def constant(self, value: Any) -> str:
-        if type(value) is int:
-            return f"({value})" if value < 0 else str(value)
+        if type(value) is str and value in self._texts:
+            return self._texts[value]
         name = f"k{len(self.constants)}"
         self.constants[name] = value
+        if type(value) is str:
+            self._texts[value] = name
         return name
 
-    def value(self, step: Step) -> str:
-        """The name of the variable that holds the step's value from here on."""
+    def check(self, steps: list[Step], outcome: Any) -> None:
+        """Leave the function if a step has another outcome."""
+        for expression, places in self._loops(steps).items():
+            if outcome is True:
+                test = f"not ({expression})"
+            elif outcome is False:
+                test = expression
+            else:
+                test = f"({expression}) != {self.constant(outcome)}"
+            loop = self._loop([numbers for numbers, _ in places])
+            if loop:
+                self.lines += (f"    {loop}:", f"        if {test}: return None")
+            else:
+                self.lines.append(f"    if {test}: return None")
+
+    def collect(self, name: str, items: list[Collected]) -> list[Collected]:
+        """Assign the values of the items' steps to a list; the items come back in the order of that list."""
+        ordered: list[Collected] = []
+        lists: list[str] = []
+        for expression, places in self._loops([item.step for item in items]).items():
+            loop = self._loop([numbers for numbers, _ in places])
+            lists.append(f"*[{expression} {loop}]" if loop else f"*[{expression}] * {len(places)}")
+            ordered += [items[index] for _, index in places]
+        self.lines.append(f"    {name} = [{', '.join(lists)}]")
+        return ordered
+
+    def _loops(self, steps: Sequence[Step | None]) -> dict[str, list[tuple[tuple[int, ...], int]]]:
+        """The steps by their expression; each with the numbers that stand for `i0`, `i1`... in it, and its index."""
+        loops: dict[str, list[tuple[tuple[int, ...], int]]] = {}
+        for index, step in enumerate(steps):
+            numbers: list[int] = []
+            expression = "True" if step is None else self._expression(step, numbers)
+            loops.setdefault(expression, []).append((tuple(numbers), index))
+        return loops
+
+    def _loop(self, numbers: list[tuple[int, ...]]) -> str:
+        width = len(numbers[0])
+        if not width:
+            return ""
+        variables = ", ".join([f"i{index}" for index in range(width)])
+        return f"for {variables} in {self.constant([row[0] for row in numbers] if width == 1 else numbers)}"
+
+    def _expression(self, step: Step, numbers: list[int]) -> str:
         if not step.operands:
             return step.form
-        name = self._names.get(id(step))
-        if name is None:
-            expression = self._expression(step)
-            name = self._names[id(step)] = f"v{len(self._names)}"
-            self.lines.append(f"    {name} = {expression}")
-        return name
-
-    def guard(self, guard: Guard) -> None:
-        expression, outcome = self._expression(guard.step), guard.outcome
-        if outcome is True:
-            test = f"not ({expression})"
-        elif outcome is False:
-            test = expression
-        else:
-            test = f"({expression}) != {self.constant(outcome)}"
-        self.lines.append(f"    if {test}: return None")
-
-    def _expression(self, step: Step) -> str:
-        operands = [
-            self.value(operand) if isinstance(operand, Step) else self.constant(operand) for operand in step.operands
-        ]
+        operands: list[str] = []
+        for operand in step.operands:
+            if type(operand) is Step:
+                operands.append(self._expression(operand, numbers))
+            elif type(operand) is int:
+                operands.append(f"i{len(numbers)}")
+                numbers.append(operand)
+            else:
+                operands.append(self.constant(operand))
         return step.form.format(*operands)

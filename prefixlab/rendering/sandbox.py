@@ -16,6 +16,7 @@ from jinja2 import nodes
 from jinja2.compiler import CodeGenerator, Frame, has_safe_repr
 from jinja2.ext import Extension, loopcontrols
 from jinja2.parser import Parser
+from jinja2.runtime import LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Namespace
 
@@ -25,6 +26,12 @@ from prefixlab.rendering.tracing import Rope, Traced
 
 DICT_ATTRIBUTES = frozenset(dir(dict))
 """Names that a template finds on a mapping before its keys."""
+
+
+LOOP_ATTRIBUTES = frozenset(
+    "index index0 revindex revindex0 first last length depth depth0 previtem nextitem".split()
+)
+"""What a template reads of a loop; known to be safe, which spares the sandbox's own look."""
 
 
 class ValueGenerator(CodeGenerator):
@@ -133,6 +140,13 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
         if kind is Traced or kind is Rope:
             found = obj.attribute(attribute)
             return self.undefined(obj=obj.value, name=attribute) if found is tracing.MISSING else found
+        if kind is LoopContext and attribute in LOOP_ATTRIBUTES:
+            return getattr(obj, attribute)
+        if kind is TemplateNamespace and not attribute.startswith("_"):
+            try:
+                return getattr(obj, attribute)
+            except AttributeError:
+                return self.undefined(obj=obj, name=attribute)
         return super().getattr(obj, attribute)
 
     def getitem(self, obj: Any, argument: Any) -> Any:

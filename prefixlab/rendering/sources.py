@@ -17,6 +17,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
     "chatml": {"bos_token": "", "eos_token": "<|im_end|>"},
     "llama3": {"bos_token": "<|begin_of_text|>", "eos_token": "<|eot_id|>"},
     "qwen3": {"bos_token": "", "eos_token": "<|im_end|>"},
+    "harmony": {"bos_token": "<|startoftext|>", "eos_token": "<|return|>"},
     "openai": {},
 }
 """Templates shipped with prefixlab, and the special tokens that they may name."""
