@@ -46,6 +46,7 @@ def test_cost_is_that_of_the_command(tmp_path: Path) -> None:
     idle = run([sys.executable, "-c", "print('done')"], cwd=tmp_path)
     busy = run([sys.executable, "-c", "x = bytearray(200 << 20); sum(range(5_000_000))"], cwd=tmp_path)
     assert idle.output == "done\n"
+    assert idle.peak_mib < 100
     assert 200 < busy.peak_mib < 300
     assert busy.cpu_seconds > idle.cpu_seconds
 
