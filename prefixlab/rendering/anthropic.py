@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from prefixlab.errors import BadRecord
@@ -19,7 +20,12 @@ from prefixlab.rendering.conversations import (
     ToolArguments,
     image_identity,
 )
+from prefixlab.rendering.shapes import pinned_key
 
+KEPT_TOOL_LISTS = 256
+"""Distinct lists of tools whose segments are kept for the next request."""
+
+_origin = lru_cache(maxsize=65536)(Origin)
 _NEWLINE = Segment("\n", TEMPLATE)
 _END = Segment("<|im_end|>\n", TEMPLATE)
 _VISION_START = Segment(VISION_START, TEMPLATE)
@@ -35,13 +41,16 @@ class AnthropicRenderer:
 
     name = "anthropic"
     sha256: str | None = None
-    notes = ("Anthropic's own prompt layout is not public: tools, system and messages are laid out ChatML-style",)
+    notes: tuple[str, ...] = (
+        "Anthropic's own prompt layout is not public: tools, system and messages are laid out ChatML-style",
+    )
 
     def __init__(self, *, tool_arguments: ToolArguments = "parsed", image_tokens: int = 64) -> None:
         self._preparation = Preparation(tool_arguments=tool_arguments, image_tokens=image_tokens)
         self._image_tokens = image_tokens
         self._pads = IMAGE_PAD * image_tokens
         self._headings: dict[str, Segment] = {}
+        self._tool_lists: dict[Any, list[Segment]] = {}
 
     def render(self, request: Request) -> Rendering:
         """The request's prompt."""
@@ -57,8 +66,8 @@ class AnthropicRenderer:
             raise BadRecord("the request has no messages", "Remove the record or use --skip-bad", path=path, line=line)
         segments: list[Segment] = []
         dropped: list[str] = []
-        for index, tool in enumerate(body.tools or ()):
-            segments += (Segment(json.dumps(tool, ensure_ascii=False), Origin(f"tools[{index}]", "tools")), _NEWLINE)
+        if body.tools:
+            segments += self._tools(body.tools)
         segments += self._texts(body.system, "system", "system", dropped)
         segments.append(_NEWLINE)
         for index, message in enumerate(body.messages):
@@ -67,6 +76,16 @@ class AnthropicRenderer:
             segments += self._texts(message.get("content"), f"messages[{index}].content", role, dropped)
             segments.append(_END)
         return Rendering(tuple([segment for segment in segments if segment.text]), tuple(dropped))
+
+    def _tools(self, tools: list[Any]) -> list[Segment]:
+        key = pinned_key(tools)
+        if key not in self._tool_lists:
+            if len(self._tool_lists) >= KEPT_TOOL_LISTS:
+                self._tool_lists.clear()
+            texts = [json.dumps(tool, ensure_ascii=False) for tool in tools]
+            pairs = [(Segment(text, _origin(f"tools[{n}]", "tools")), _NEWLINE) for n, text in enumerate(texts)]
+            self._tool_lists[key] = [segment for pair in pairs for segment in pair]
+        return self._tool_lists[key]
 
     def _heading(self, role: str) -> Segment:
         heading = self._headings.get(role)
@@ -79,7 +98,7 @@ class AnthropicRenderer:
         if content is None or content == "":
             return []
         if isinstance(content, str):
-            return [Segment(content, Origin(path, role))]
+            return [Segment(content, _origin(path, role))]
         out: list[Segment] = []
         for index, block in enumerate(content if isinstance(content, list) else [content]):
             pieces = list(self._block(block, f"{path}[{index}]", role, dropped))
@@ -90,22 +109,22 @@ class AnthropicRenderer:
 
     def _block(self, block: Any, path: str, role: str, dropped: list[str]) -> Iterator[Segment]:
         if isinstance(block, str):
-            yield Segment(block, Origin(path, role))
+            yield Segment(block, _origin(path, role))
             return
         kind = block.get("type") if isinstance(block, dict) else None
         if kind in ("text", "input_text", "output_text") and isinstance(block.get("text"), str):
-            yield Segment(block["text"], Origin(f"{path}.text", role))
+            yield Segment(block["text"], _origin(f"{path}.text", role))
         elif kind == "thinking" and isinstance(block.get("thinking"), str):
-            yield Segment(block["thinking"], Origin(f"{path}.thinking", role))
+            yield Segment(block["thinking"], _origin(f"{path}.thinking", role))
         elif kind == "tool_use":
-            yield Segment(f"{block.get('name', '')}", Origin(f"{path}.name", role))
+            yield Segment(f"{block.get('name', '')}", _origin(f"{path}.name", role))
             yield _NEWLINE
-            yield Segment(json.dumps(block.get("input", {}), ensure_ascii=False), Origin(f"{path}.input", role))
+            yield Segment(json.dumps(block.get("input", {}), ensure_ascii=False), _origin(f"{path}.input", role))
         elif kind == "tool_result":
             yield from self._texts(block.get("content"), f"{path}.content", role, dropped)
         elif kind in ("image", "image_url", "input_image"):
             yield _VISION_START
-            yield Segment(self._pads, Origin(path, role), image_identity(block), self._image_tokens)
+            yield Segment(self._pads, _origin(path, role), image_identity(block), self._image_tokens)
             yield _VISION_END
         else:
             dropped.append(path)
@@ -173,7 +192,10 @@ def _as_function(tool: Any) -> Any:
     if not isinstance(tool, dict):
         return tool
     renamed = {"name": "name", "description": "description", "input_schema": "parameters"}
-    return {"type": "function", "function": {new: tool[old] for old, new in renamed.items() if tool.get(old) is not None}}
+    return {
+        "type": "function",
+        "function": {new: tool[old] for old, new in renamed.items() if tool.get(old) is not None},
+    }
 
 
 def _content(content: Any, path: str, preparation: Preparation, dropped: list[str]) -> Any:

@@ -13,7 +13,7 @@ from prefixlab.errors import BadRecord, PrefixlabError
 from prefixlab.records import AnthropicChat, Chat, Origin, Rendering, Request, Segment, Text
 from prefixlab.rendering import origins
 from prefixlab.rendering.anthropic import as_conversation
-from prefixlab.rendering.conversations import Conversation, Parts, Preparation, ToolArguments
+from prefixlab.rendering.conversations import Conversation, Preparation, ToolArguments, plain
 from prefixlab.rendering.plans import Filled, Plan, PlanBook
 from prefixlab.rendering.sandbox import ChatEnvironment
 from prefixlab.rendering.shapes import TracedConversation, pinned_key, shape_of
@@ -34,13 +34,15 @@ CONTINUE_MARK = "CONTINUE_FINAL_MESSAGE_TAG "
 class ChatTemplateRenderer:
     """Renders chats with a chat template."""
 
-    def __init__(self, source: TemplateSource, *, tool_arguments: ToolArguments = "parsed", image_tokens: int = 64) -> None:
+    def __init__(
+        self, source: TemplateSource, *, tool_arguments: ToolArguments = "parsed", image_tokens: int = 64
+    ) -> None:
         self.name = source.name
         self.sha256: str | None = source.sha256
         self.undated_requests = 0
         """Requests without a time whose template asked for it; they were rendered as of `FIXED_DATE`."""
         self.image_tokens = image_tokens
-        self._source_notes = source.notes
+        self.notes: tuple[str, ...] = source.notes
         self._environment = ChatEnvironment()
         self._book = PlanBook()
         self._tracing = True
@@ -51,15 +53,11 @@ class ChatTemplateRenderer:
         lists = walks_over_parts(self._environment.parse(source.text))
         self._preparation = Preparation(tool_arguments=tool_arguments, image_tokens=image_tokens, lists=lists)
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        notes = self._source_notes
-        if self.undated_requests:
-            notes += (
-                f"{self.undated_requests} requests have no time: where the chat template asks for the date "
-                f"it is given {FIXED_DATE:%Y-%m-%d}",
-            )
-        return notes
+    def _count_undated(self) -> None:
+        if not self.undated_requests:
+            date = FIXED_DATE.strftime("%Y-%m-%d")
+            self.notes += (f"requests without a time were rendered as of {date}, for the chat template asks for it",)
+        self.undated_requests += 1
 
     def _compile(self, text: str, path: str) -> jinja2.Template:
         try:
@@ -132,10 +130,10 @@ class ChatTemplateRenderer:
             text = "".join([segment.text for segment in filled.segments])
             if text != self._plain_text(conversation, request):
                 self._tracing = False
-                self._source_notes += ("the chat template cannot be recorded faithfully: every request was rendered plainly",)
+                self.notes += ("the chat template cannot be recorded faithfully: every request was rendered plainly",)
                 return None
         elif plan.reads_clock and request.arrived_at is None:
-            self.undated_requests += 1
+            self._count_undated()
         return Rendering(filled.segments, conversation.dropped + filled.dropped)
 
     def _trace(self, conversation: Conversation, now: datetime) -> Plan | None:
@@ -174,9 +172,9 @@ class ChatTemplateRenderer:
             environment.now = FIXED_DATE
         else:
             environment.now = datetime.fromtimestamp(request.arrived_at, UTC)
-        messages = [self._as_plain(message) for message in conversation.messages]
-        if conversation.continue_final_message and messages:
-            messages[-1] = {**messages[-1], "content": f"{messages[-1].get('content', '')}{CONTINUE_MARK}"}
+        messages = [plain(message) for message in conversation.messages]
+        if conversation.continue_final_message:
+            messages[-1] = _marked(messages[-1])
         template = self._with_tools if conversation.tools else self._default
         try:
             text = template.render(
@@ -189,12 +187,8 @@ class ChatTemplateRenderer:
         except Exception as error:  # whatever a template does is the template's or the record's fault
             raise self._refusal(request, str(error) or type(error).__name__) from error
         if environment.clock_read and request.arrived_at is None:
-            self.undated_requests += 1
+            self._count_undated()
         return self._cut(text, request) if conversation.continue_final_message else text
-
-    def _as_plain(self, message: dict[str, Any]) -> dict[str, Any]:
-        content = message.get("content")
-        return {**message, "content": content.text} if isinstance(content, Parts) else message
 
     def _variables(
         self, conversation: Conversation, messages: Any, tools: Any, documents: Any, template_kwargs: Mapping[str, Any]
@@ -220,6 +214,15 @@ class ChatTemplateRenderer:
         return BadRecord(f"the chat template refuses this request: {message}", path=path, line=line)
 
 
+def _marked(message: dict[str, Any]) -> dict[str, Any]:
+    """The message with the mark behind its content, or behind the last text of it."""
+    content = message.get("content")
+    if isinstance(content, list) and content:
+        last = {**content[-1], "text": content[-1]["text"] + CONTINUE_MARK}
+        return {**message, "content": [*content[:-1], last]}
+    return {**message, "content": f"{content or ''}{CONTINUE_MARK}"}
+
+
 def time_of(request: Request) -> datetime:
     """When the request came, or the fixed date."""
     if request.arrived_at is None:
@@ -241,7 +244,8 @@ def walks_over_parts(template: nodes.Template) -> bool:
         if isinstance(assignment.target, nodes.Name) and _is_content(assignment.node, items)
     }
     return any(
-        _is_content(loop.iter, items) or (isinstance(loop.iter, nodes.Name) and loop.iter.name in contents) for loop in loops
+        _is_content(loop.iter, items) or (isinstance(loop.iter, nodes.Name) and loop.iter.name in contents)
+        for loop in loops
     )
 
 

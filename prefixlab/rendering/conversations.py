@@ -45,11 +45,34 @@ class Parts(NamedTuple):
 
     entries: tuple[str | Image, ...]
     paths: tuple[str, ...]
-    separator: str = "\n"
+
+    def separator(self, index: int) -> str:
+        """What stands ahead of an entry: a line break between two texts, nothing beside an image."""
+        between = index > 0 and isinstance(self.entries[index], str) and isinstance(self.entries[index - 1], str)
+        return "\n" if between else ""
+
+    def listed(self) -> list[dict[str, Any]]:
+        """One part a text or image, for templates that walk over them: an image is the text that stands for it."""
+        return [{"type": "text", "text": Parts((entry,), (path,))} for entry, path in zip(self.entries, self.paths)]
 
     @property
     def text(self) -> str:
-        return self.separator.join([entry if type(entry) is str else entry.text for entry in self.entries])  # type: ignore[union-attr]
+        return "".join(
+            [
+                self.separator(index) + (entry if isinstance(entry, str) else entry.text)
+                for index, entry in enumerate(self.entries)
+            ]
+        )
+
+
+def plain(message: dict[str, Any]) -> dict[str, Any]:
+    """The message with its parts as plain text."""
+    content = message.get("content")
+    if isinstance(content, Parts):
+        return {**message, "content": content.text}
+    if isinstance(content, list):
+        return {**message, "content": [{**part, "text": part["text"].text} for part in content]}
+    return message
 
 
 @dataclass(slots=True)
@@ -87,7 +110,9 @@ class Conversation:
 class Preparation:
     """Makes conversations of chat bodies, under fixed options."""
 
-    def __init__(self, *, tool_arguments: ToolArguments = "parsed", image_tokens: int = 64, lists: bool = False) -> None:
+    def __init__(
+        self, *, tool_arguments: ToolArguments = "parsed", image_tokens: int = 64, lists: bool = False
+    ) -> None:
         self.parse_arguments = tool_arguments == "parsed"
         self.image_tokens = image_tokens
         self.lists = lists
@@ -95,7 +120,8 @@ class Preparation:
 
     def conversation(self, chat: Chat) -> Conversation:
         """The chat as the template gets it; messages that need no change are those of the log."""
-        messages, dropped = chat.messages, []
+        messages = chat.messages
+        dropped: list[str] = []
         for index, message in enumerate(chat.messages):
             if len(message) == 2 and type(message.get("content")) is str:
                 continue
@@ -120,7 +146,8 @@ class Preparation:
         changes: dict[str, Any] = {}
         content = message.get("content")
         if isinstance(content, list):
-            changes["content"] = self.parts(content, path, dropped)
+            parts = self.parts(content, path, dropped)
+            changes["content"] = parts.listed() if self.lists and message.get("role") != "tool" else parts
         elif content is None:
             changes["content"] = ""
         elif not isinstance(content, str):

@@ -47,7 +47,9 @@ def to_json_filter(
         holes.append(_traced_json(inner, options))
         return f"{_HOLE}:{len(holes) - 1}"
 
-    text = json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys, default=hole)
+    text = json.dumps(
+        value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys, default=hole
+    )
     if not holes:
         return text
     pieces: list[Any] = _HOLES.split(text)
@@ -107,16 +109,18 @@ _TRACED: dict[str, Callable[..., Any]] = {
 }
 """What filters do with a traced value in the first place."""
 
-_OPENING = frozenset("list map select reject selectattr rejectattr reverse dictsort".split())
+_OPENING = frozenset({"list", "map", "select", "reject", "selectattr", "rejectattr", "reverse", "dictsort"})
 """Filters that look into a container; they are given its values traced."""
 
-_TYPE_TESTS = frozenset("string mapping iterable sequence number integer float boolean callable".split())
+_TYPE_TESTS = frozenset(
+    {"string", "mapping", "iterable", "sequence", "number", "integer", "float", "boolean", "callable"}
+)
 """Tests on the type of a value, which the shape or a guard holds fast."""
 
 _REFUSED_TESTS = frozenset({"sameas"})
 
 
-def adapt_filter(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
+def adapt_filter(name: str, plain: Any) -> Callable[..., Any]:
     """A filter of jinja2 that knows, or refuses, traced values."""
     traced = _TRACED.get(name)
     own = 1 if hasattr(plain, "jinja_pass_arg") else 0
@@ -136,7 +140,7 @@ def adapt_filter(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
     return filter
 
 
-def adapt_test(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
+def adapt_test(name: str, plain: Any) -> Callable[..., Any]:
     """A test of jinja2 that knows traced values; those that only compare work on them as they are."""
     if name in _TYPE_TESTS:
 

@@ -22,13 +22,15 @@ def contents(conversation: Conversation) -> Iterator[Content]:
     for index, message in enumerate(conversation.messages):
         role = str(message.get("role", ""))
         content = message.get("content")
-        if isinstance(content, Parts):
-            for entry, path in zip(content.entries, content.paths):
-                if isinstance(entry, Image):
-                    yield Content(entry.pads, Origin(path, role), entry.identity)
-                elif entry:
-                    yield Content(entry, Origin(path, role))
-        elif isinstance(content, str) and content:
+        listed = [part["text"] for part in content] if isinstance(content, list) else [content]
+        for parts in listed:
+            if isinstance(parts, Parts):
+                for entry, path in zip(parts.entries, parts.paths):
+                    if isinstance(entry, Image):
+                        yield Content(entry.pads, Origin(path, role), entry.identity)
+                    elif entry:
+                        yield Content(entry, Origin(path, role))
+        if isinstance(content, str) and content:
             yield Content(content, Origin(conversation.content_path(index), role))
 
 

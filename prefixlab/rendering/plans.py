@@ -58,9 +58,7 @@ class Plan:
         self._pieces, segments = _pieces(parts, place, image_tokens)
         seen = {piece.origin.path for piece in self._pieces}
         missing = [expected._replace(path=place(expected.path)) for expected in contents if expected.path not in seen]
-        self._dropped = [
-            expected for expected in missing if not any([path.startswith(expected.path) for path in seen])
-        ]
+        self._dropped = [expected for expected in missing if not any([path.startswith(expected.path) for path in seen])]
         self.first = Filled(segments, tuple([expected.path for expected in self._dropped if expected.there]))
         """The request that was traced."""
         self._guards = guards

@@ -29,7 +29,7 @@ DICT_ATTRIBUTES = frozenset(dir(dict))
 
 
 LOOP_ATTRIBUTES = frozenset(
-    "index index0 revindex revindex0 first last length depth depth0 previtem nextitem".split()
+    {"index", "index0", "revindex", "revindex0", "first", "last", "length", "depth", "depth0", "previtem", "nextitem"}
 )
 """What a template reads of a loop; known to be safe, which spares the sandbox's own look."""
 
@@ -117,7 +117,7 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
         super().__init__(trim_blocks=True, lstrip_blocks=True, extensions=[GenerationBlock, loopcontrols])
         self.now: datetime | Traced
         self.clock_read = False
-        self.concat = tracing.concatenate  # type: ignore[assignment]
+        self.concat = tracing.concatenate  # type: ignore[method-assign]
         self.filters = {name: adapt_filter(name, filter) for name, filter in self.filters.items()}
         self.filters.update(join=join_filter, tojson=to_json_filter)
         self.tests = {name: adapt_test(name, test) for name, test in self.tests.items()}
@@ -167,4 +167,3 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
 
 def _raise(message: Any) -> Any:
     raise jinja2.exceptions.TemplateError(str(message))
-

@@ -62,7 +62,7 @@ def _signature(value: Any, key: str = "") -> Any:
     if kind is list:
         return (list, *[_signature(inner) for inner in value])
     if kind is Parts:
-        return (Parts, value.paths, value.separator, *[type(entry) for entry in value.entries])
+        return (Parts, value.paths, *[type(entry) for entry in value.entries])
     if value is None or kind in (bool, int, float):
         return (kind, value)
     raise Untraceable(f"a value of type {kind.__name__}")
@@ -90,7 +90,9 @@ class TracedConversation:
         if conversation.tools:
             self.contents.append(Expected(None, "tools", True))
         documents = conversation.documents
-        self.documents = self._traced(documents, Step("documents"), "documents", "documents") if documents else documents
+        self.documents = (
+            self._traced(documents, Step("documents"), "documents", "documents") if documents else documents
+        )
         self.template_kwargs = {
             name: self._pinned(value, f"chat_template_kwargs.{name}", "template")
             for name, value in conversation.template_kwargs.items()
@@ -114,10 +116,8 @@ class TracedConversation:
                 if type(value) is str:
                     traced[key] = Traced(value, inner, Origin(path, role), self.guards)
                     self.contents.append(Expected(inner, path, bool(value)))
-                elif type(value) is Parts:
-                    traced[key] = self._parts(value, inner, role)
                 else:
-                    raise Untraceable("a content that is no text")
+                    traced[key] = self._traced(value, inner, path, role, key)
             else:
                 base = path.removesuffix(".content") if path.endswith(".content") else f"messages[{index}]"
                 traced[key] = self._traced(value, inner, f"{base}.{key}", role, key)
@@ -128,8 +128,7 @@ class TracedConversation:
         entries = Step("{}.entries", (step,))
         for index, (entry, path) in enumerate(zip(parts.entries, parts.paths)):
             inner = Step("{}[{}]", (entries, index))
-            if index:
-                pieces.append(parts.separator)
+            pieces.append(parts.separator(index))
             if isinstance(entry, Image):
                 identity = Step("{}.identity", (inner,))
                 pads = Pads(entry.pads, identity, Origin(path, role), entry.identity)
@@ -137,7 +136,10 @@ class TracedConversation:
             else:
                 pieces.append(Traced(entry, inner, Origin(path, role), self.guards))
             self.contents.append(Expected(inner, path, bool(entry)))
-        return Rope([piece for piece in pieces if type(piece) is not str or piece]) if pieces else ""
+        pieces = [piece for piece in pieces if type(piece) is not str or piece]
+        if len(pieces) == 1:
+            return pieces[0]
+        return Rope(pieces) if pieces else ""
 
     def _traced(self, value: Any, step: Step, path: str, role: str, key: str = "") -> Any:
         kind = type(value)
@@ -151,6 +153,8 @@ class TracedConversation:
                 name: self._traced(inner, Step("{}[{}]", (step, name)), f"{path}.{name}", role, name)
                 for name, inner in value.items()
             }
+        if kind is Parts:
+            return self._parts(value, step, role)
         if kind is list:
             return [
                 self._traced(inner, Step("{}[{}]", (step, index)), f"{path}[{index}]", role)

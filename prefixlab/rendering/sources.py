@@ -119,7 +119,9 @@ def _read(path: Path) -> str:
     try:
         return path.read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:
-        raise PrefixlabError(f"the file is not UTF-8 (byte {error.start})", "Save it as UTF-8", path=str(path)) from error
+        raise PrefixlabError(
+            f"the file is not UTF-8 (byte {error.start})", "Save it as UTF-8", path=str(path)
+        ) from error
     except OSError as error:
         raise PrefixlabError(
             f"the file cannot be read: {error.strerror or error}", "Check the path", path=str(path)

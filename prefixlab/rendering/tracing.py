@@ -15,23 +15,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Iterator
-from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
 from prefixlab.records import Origin
+from prefixlab.rendering.text_methods import TEXT_OPERATIONS, TEXT_QUESTIONS
 
 MISSING: Any = object()
 """What `attribute` and `item` give where a template finds nothing."""
-
-TEXT_OPERATIONS = frozenset(
-    ["strip", "lstrip", "rstrip", "removeprefix", "removesuffix", "lower", "upper", "capitalize", "title", "casefold", "swapcase", "replace", "expandtabs", "ljust", "rjust", "center", "zfill", "split", "rsplit", "splitlines", "partition", "rpartition", "find", "rfind", "index", "rindex", "count"]
-)
-"""Methods of str that are pure and whose result is a value of its own."""
-
-TEXT_QUESTIONS = frozenset(
-    ["startswith", "endswith", "isalnum", "isalpha", "isascii", "isdecimal", "isdigit", "isidentifier", "islower", "isnumeric", "isprintable", "isspace", "istitle", "isupper"]
-)
-"""Methods of str that a template decides on."""
 
 
 class Untraceable(BaseException):
@@ -87,7 +77,7 @@ class Traced:
         value = self.value
         if type(value) is str:
             if name in TEXT_OPERATIONS or name in TEXT_QUESTIONS:
-                return partial(self.call, name)
+                return lambda *arguments: self.call(name, *arguments)
         elif type(value) is dict and name in ("items", "keys", "values", "get"):
             return getattr(self, f"_{name}")
         if hasattr(value, name):
@@ -176,19 +166,28 @@ class Traced:
             if found is MISSING:
                 raise LookupError(key)
             return found
-        parts = (key.start, key.stop, key.step)
-        key = slice(*[part.pinned() if isinstance(part, Traced) else part for part in parts])
-        return self.compute(self.value[key], "{}[{}]", self, key)
+        bounds = (key.start, key.stop, key.step)
+        return self.compute(self.value[slice(*map(_concrete, bounds))], "{}[{}:{}:{}]", self, *bounds)
 
     def __add__(self, other: Any) -> Any:
         if type(self.value) is list and isinstance(other, list):
             return self.opened() + other
+        if type(self.value) is int:
+            return self.compute(self.value + _concrete(other), "({} + {})", self, other)
         return _sum(self, other)
 
     def __radd__(self, other: Any) -> Any:
         if type(self.value) is list and isinstance(other, list):
             return other + self.opened()
+        if type(self.value) is int:
+            return self.compute(_concrete(other) + self.value, "({} + {})", other, self)
         return _sum(other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return self.compute(self.value - _concrete(other), "({} - {})", self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self.compute(_concrete(other) - self.value, "({} - {})", other, self)
 
     def __contains__(self, other: Any) -> bool:
         if type(self.value) is list:
@@ -272,7 +271,7 @@ class Rope:
     def attribute(self, name: str) -> Any:
         """`value.name`; blanks are stripped part by part, so that the parts stay."""
         if name in ("strip", "lstrip", "rstrip"):
-            return partial(self.stripped, name)
+            return lambda *arguments: self.stripped(name, *arguments)
         return self.joined().attribute(name)
 
     def item(self, key: Any) -> Any:
@@ -304,7 +303,7 @@ class Rope:
         return other in self.joined()
 
     def __eq__(self, other: Any) -> bool:
-        return self.joined() == other
+        return bool(self.joined() == other)
 
     def __ne__(self, other: Any) -> bool:
         return not self.joined() == other
@@ -382,7 +381,7 @@ def _concrete(value: Any) -> Any:
     return value.value if is_traced(value) else value
 
 
-_CONSTANTS = (str, int, float, bool, type(None), slice, type)
+_CONSTANTS = (str, int, float, bool, type(None), type)
 
 
 def _step(form: str, operands: Iterable[Any]) -> Step | None:
@@ -404,4 +403,3 @@ def _step(form: str, operands: Iterable[Any]) -> Step | None:
             raise Untraceable(f"an operand of type {type(operand).__name__}")
         steps.append(operand)
     return None if pinned else Step(form, tuple(steps))
-
