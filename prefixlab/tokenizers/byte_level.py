@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import re
 import sys
-import unicodedata
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from prefixlab.errors import PrefixlabError
 from prefixlab.records import TOKEN_BYTES
+from prefixlab.tokenizers.normalization import to_nfc
 from prefixlab.tokenizers.patterns import BLANKS, INLINE_BLANKS, PreTokenPattern
 
 if TYPE_CHECKING:
@@ -101,8 +101,8 @@ class ByteLevelTokenizer:
 
     def encode_ordinary(self, text: str) -> bytes:
         """The ids of text without special tokens; look-alikes of them count as text."""
-        if self._nfc and not text.isascii():
-            text = unicodedata.normalize("NFC", text)
+        if self._nfc:
+            text = to_nfc(text)
         if len(text) < LONG_BLANKS:
             return self._encode(text)
         return b"".join(self._encode_long(text))

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from prefixlab.tokenizers.byte_level import ByteLevelTokenizer
 from prefixlab.tokenizers.patterns import QWEN
-from prefixlab.tokenizers.vocabularies import PACKED_SHA256, read_tokens
+from prefixlab.tokenizers.vocabularies import read_tokens
+from prefixlab.tokenizers.vocabularies.build import PUBLISHED_SHA256
 
 FIRST_ADDED = 151643
 
@@ -27,6 +28,27 @@ CONTROL_TOKENS = frozenset(ADDED_TOKENS[:14])
 """Those that Qwen's `tokenizer.json` marks as special."""
 
 
+PUBLISHED_TOKENIZER_JSON = "aeb13307a71acd8fe81861d94ad54ab689df773318809eed3cbe794b4492dae4"
+"""sha256 of the `tokenizer.json` of the Qwen 3 models, which the packaged vocabulary reproduces."""
+
+
+def load_packaged(generation: str, *, name: str, source: str, sha256: str) -> ByteLevelTokenizer:
+    """The tokenizer of a generation of Qwen."""
+    ranks = {token: rank for rank, token in enumerate(read_tokens("qwen3"))}
+    added = ADDED_TOKENS[: ADDED_TOKEN_COUNTS[generation]]
+    return ByteLevelTokenizer(
+        name,
+        ranks,
+        QWEN,
+        {token: FIRST_ADDED + place for place, token in enumerate(added)},
+        source=source,
+        sha256=sha256,
+        specials_in_content=True,
+        nfc=True,
+        control_tokens=CONTROL_TOKENS,
+    )
+
+
 class PackagedQwen:
     """The names `qwen3`, `qwen2.5` and `qwen2`."""
 
@@ -36,19 +58,7 @@ class PackagedQwen:
     def load(self, wanted: str, *, offline: bool) -> ByteLevelTokenizer | None:
         if wanted not in ADDED_TOKEN_COUNTS:
             return None
-        ranks = {token: rank for rank, token in enumerate(read_tokens("qwen3"))}
-        added = ADDED_TOKENS[: ADDED_TOKEN_COUNTS[wanted]]
-        return ByteLevelTokenizer(
-            wanted,
-            ranks,
-            QWEN,
-            {token: FIRST_ADDED + place for place, token in enumerate(added)},
-            source="packaged",
-            sha256=PACKED_SHA256["qwen3"],
-            specials_in_content=True,
-            nfc=True,
-            control_tokens=CONTROL_TOKENS,
-        )
+        return load_packaged(wanted, name=wanted, source="packaged", sha256=PUBLISHED_SHA256["qwen3"])
 
     def known(self) -> Iterable[Mapping[str, str]]:
         return [{"name": name, "source": "packaged", "offline": "yes"} for name in ADDED_TOKEN_COUNTS]
