@@ -36,15 +36,22 @@ class _Node:
         self.children: dict[bytes, _Node] | None = None
 
 
+Known = Callable[[int], bytes]
+"""The bytes of a sequence by its number: prompt and generated tokens, or as much of them as is known without work."""
+
+Rest = Callable[[int], tuple[bytes, int] | None]
+"""The whole sequence and the length of its prompt, in bytes, where `Known` gives only a beginning; else None."""
+
+
 class PrefixTree:
     """Sequences are added in order of arrival; each is first matched with all that came before in its namespace.
 
-    `sequence` gives the bytes of a sequence added earlier, by its number: exactly what was added, prompt and generated
-    tokens.
+    A sequence may be added by its beginning alone: the rest is asked for only if another sequence shares all of it.
     """
 
-    def __init__(self, sequence: Callable[[int], bytes]) -> None:
-        self._sequence = sequence
+    def __init__(self, known: Known, rest: Rest = lambda number: None) -> None:
+        self._known = known
+        self._rest = rest
         self._roots: dict[Hashable, dict[bytes, _Node]] = {}
 
     def add(self, number: int, prompt: bytes, generated: bytes = b"", namespace: Hashable = ()) -> Match:
@@ -55,9 +62,18 @@ class PrefixTree:
         sequence = prompt + generated if generated else prompt
         prompt_end = len(prompt)
         end = len(sequence)
+        is_whole = False
         at = 0
         matched: int | None = None
-        while at < end:
+        while True:
+            if at == end:
+                whole = None if is_whole else self._rest(number)
+                is_whole = True
+                if whole is None:
+                    break
+                sequence, prompt_end = whole
+                end = len(sequence)
+                continue
             key = sequence[at : at + TOKEN_BYTES]
             node = children.get(key)
             if node is None:
@@ -65,24 +81,31 @@ class PrefixTree:
                 break
             edge = node.edge
             if edge is None:
-                edge = self._sequence(node.latest)[node.start :]
+                edge = self._known(node.latest)[node.start :]
+                if sequence.startswith(edge, at):
+                    whole = self._rest(node.latest)
+                    edge = edge if whole is None else whole[0][node.start :]
             if at < prompt_end:
                 matched = node.latest
             if sequence.startswith(edge, at):
                 at += len(edge)
-                if node.edge is None:
-                    if at == end:
-                        # An equal sequence ends here: the newer one is the same text, so it may stand for the edge.
-                        node.latest = number
-                        break
-                    node.edge = edge
-                    node.children = {}
+                # The newer sequence is the same text up to here, so it may stand for the edge.
                 node.latest = number
                 if node.children is None:
+                    if at == end and (is_whole or self._rest(number) is None):
+                        break
+                    node.edge = edge
                     node.children = {}
                 children = node.children
                 continue
             common = _common(edge, sequence, at)
+            if at + common == end and not is_whole:
+                whole = self._rest(number)
+                is_whole = True
+                if whole is not None:
+                    sequence, prompt_end = whole
+                    end = len(sequence)
+                    continue
             self._split(node, edge, common, number, at)
             at += common
             if at < end:

@@ -154,6 +154,11 @@ class ServedModels:
         """The runs of a stretch of text, by the first model in use; a log of one model has no other."""
         return next(iter(self._of_tokenizer.values())).encode(text, origin)
 
+    @property
+    def cuts(self) -> bool:
+        """Whether text may be encoded piecewise at white space, in all models in use."""
+        return all([served.tokenizer.cuts_at_whitespace for served in self._of_tokenizer.values()])
+
     def decode(self, tokens: bytes) -> bytes:
         """The bytes that tokens stand for, by the first model in use."""
         return next(iter(self._of_tokenizer.values())).tokenizer.decode(tokens)
@@ -242,10 +247,8 @@ def _lookalikes(served: ServedModel) -> list[str]:
     if not count:
         return []
     taken = "a special token" if served.tokenizer.specials_in_content else "ordinary text"
-    return [
-        f"{count} distinct texts hold the text of a special token, such as {served.encoder.lookalike_example}: "
-        + f"{taken}, as in the served tokenizer."
-    ]
+    example = served.encoder.lookalike_example
+    return [f"{count} texts hold the text of a special token, such as {example}: {taken}, as in the served tokenizer."]
 
 
 def _dropped(dropped: Counter[str]) -> list[str]:

@@ -71,7 +71,7 @@ def audit(
     matches = match_prompts(prompts, progress)
     families = families_of(prompts, matches)
     outcomes = [_outcome(prompt, match, engine) for prompt, match in zip(prompts, matches, strict=True)]
-    ladder = find_fields(prompts, matches, families, outcomes, engine, models.encode)
+    ladder = find_fields(prompts, matches, families, outcomes, engine, models.encode, cuts=models.cuts)
     losses = [
         losses_of(outcome, aligned, shared, engine)
         for outcome, aligned, shared in zip(outcomes, ladder.aligned_if_fixed, ladder.shared_if_fixed, strict=True)

@@ -71,3 +71,15 @@ def test_a_repeat_shares_all_of_its_tokens() -> None:
 def test_generated_tokens_are_shared_but_are_no_part_of_the_prompt() -> None:
     answers = walked([("", [1, 2], [3, 4]), ("", [1, 2, 3, 4, 5], []), ("", [1, 2, 3], [4])])
     assert answers == [Match(0, None), Match(4, 0), Match(3, 1)]
+
+
+@given(st.lists(st.tuples(sequence, sequence, st.lists(few, max_size=3)), max_size=30))
+def test_a_sequence_may_be_added_by_its_beginning_alone(parts: list[tuple[list[int], list[int], list[int]]]) -> None:
+    prompts = [("", head + tail, generated) for head, tail, generated in parts]
+
+    def rest(number: int) -> tuple[bytes, int] | None:
+        head, tail, generated = parts[number]
+        return (ids(head + tail + generated), len(ids(head + tail))) if tail or generated else None
+
+    tree = PrefixTree(lambda number: ids(parts[number][0]), rest)
+    assert [tree.add(number, ids(head)) for number, (head, _, _) in enumerate(parts)] == naive(prompts)

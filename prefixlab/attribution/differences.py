@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import SequenceMatcher
+from itertools import compress
+from operator import is_not
 from typing import NamedTuple
 
 from prefixlab.records import TOKEN_BYTES, Piece, Prompt, Run
@@ -47,9 +49,9 @@ def differences(prompt: Prompt, other: Prompt) -> list[Difference]:
     same: list[int] = []
     stable: list[int] = []
 
-    def passed(piece: Piece, runs: Sequence[Run]) -> None:
-        if runs and found:
-            tokens = sum([len(run.tokens) for run in runs]) // TOKEN_BYTES
+    def passed(piece: Piece, start: int, end: int) -> None:
+        if found and start < end:
+            tokens = _tokens_from(piece, start, end)
             same[-1] += tokens
             if piece.spans[-1].origin.role not in TURNS:
                 stable[-1] += tokens
@@ -57,14 +59,14 @@ def differences(prompt: Prompt, other: Prompt) -> list[Difference]:
     for number in range(first, both):
         mine, yours = ours[number], theirs[number]
         if mine is yours:
-            passed(mine, mine.runs)
+            passed(mine, 0, len(mine.runs))
             continue
         if mine.origin != yours.origin or len(mine.spans) != len(yours.spans):
             break
         runs = mine.runs
         at = 0
         for start, end, other_start, other_end in _unlike_runs(runs, yours.runs):
-            passed(mine, runs[at:start])
+            passed(mine, at, start)
             before = runs[start - 1] if start else None
             after = runs[end] if end < len(runs) else None
             theirs_here = yours.runs[other_start:other_end]
@@ -72,7 +74,7 @@ def differences(prompt: Prompt, other: Prompt) -> list[Difference]:
             same.append(0)
             stable.append(0)
             at = end
-        passed(mine, runs[at:])
+        passed(mine, at, len(runs))
     most_same = most_stable = 0
     for place in range(len(found) - 1, -1, -1):
         most_same, most_stable = max(most_same, same[place]), max(most_stable, stable[place])
@@ -90,6 +92,10 @@ def first_unlike(ours: Sequence[Piece], theirs: Sequence[Piece]) -> int:
 
 def _unlike_runs(ours: tuple[Run, ...], theirs: tuple[Run, ...]) -> list[tuple[int, int, int, int]]:
     """Half-open ranges of runs that differ, in both."""
+    if len(ours) == len(theirs):
+        unlike = list(compress(range(len(ours)), map(is_not, ours, theirs)))
+        if len(unlike) <= FEW_RUNS:
+            return [(start, end, start, end) for start, end in _ranges(unlike)]
     shortest = min(len(ours), len(theirs))
     head = 0
     while head < shortest and ours[head] is theirs[head]:
@@ -98,12 +104,6 @@ def _unlike_runs(ours: tuple[Run, ...], theirs: tuple[Run, ...]) -> list[tuple[i
     while tail < shortest - head and ours[-1 - tail] is theirs[-1 - tail]:
         tail += 1
     our_end, their_end = len(ours) - tail, len(theirs) - tail
-    if head == our_end and head == their_end:
-        return []
-    if our_end == their_end:
-        ranges = _side_by_side(ours, theirs, head, our_end)
-        if sum(end - start for start, end, _, _ in ranges) <= FEW_RUNS:
-            return ranges
     if max(our_end, their_end) - head > MOST_RUNS:
         return [(head, our_end, head, their_end)]
     matcher = SequenceMatcher(None, ours[head:our_end], theirs[head:their_end], autojunk=False)
@@ -112,15 +112,20 @@ def _unlike_runs(ours: tuple[Run, ...], theirs: tuple[Run, ...]) -> list[tuple[i
     ]
 
 
-def _side_by_side(
-    ours: tuple[Run, ...], theirs: tuple[Run, ...], start: int, end: int
-) -> list[tuple[int, int, int, int]]:
-    ranges: list[tuple[int, int, int, int]] = []
-    for number in range(start, end):
-        if ours[number] is theirs[number]:
-            continue
+def _ranges(numbers: list[int]) -> list[tuple[int, int]]:
+    """Ascending numbers as half-open ranges."""
+    ranges: list[tuple[int, int]] = []
+    for number in numbers:
         if ranges and ranges[-1][1] == number:
-            ranges[-1] = (ranges[-1][0], number + 1, ranges[-1][2], number + 1)
+            ranges[-1] = (ranges[-1][0], number + 1)
         else:
-            ranges.append((number, number + 1, number, number + 1))
+            ranges.append((number, number + 1))
     return ranges
+
+
+def _tokens_from(piece: Piece, start: int, end: int) -> int:
+    """Tokens of the runs `start:end` of a piece."""
+    runs = piece.runs
+    if end == len(runs) and start * 2 < end:
+        return piece.token_count - sum([len(run.tokens) for run in runs[:start]]) // TOKEN_BYTES
+    return sum([len(run.tokens) for run in runs[start:end]]) // TOKEN_BYTES

@@ -19,6 +19,9 @@ ENOUGH = 0.25
 TEACHERS = 16
 """Distinct heads of a family that make it known; later ones add nothing but their own values."""
 
+MOST_USUAL = 8
+"""Families of a namespace that are known by a few of their lines."""
+
 MOST = 0.75
 """Part of these heads that have a run of the skeleton."""
 
@@ -67,6 +70,7 @@ class _Families:
         self._of_run: dict[Namespace, dict[Run, dict[int, None]]] = {}
         self._weight: dict[int, int] = {}
         self._members: dict[int, int] = {}
+        self._usual: dict[Namespace, dict[int, _Usual]] = {}
         self._seen_in: dict[int, dict[Run, int]] = {}
 
     def found(self) -> int:
@@ -85,10 +89,14 @@ class _Families:
         known = self._of_piece.get(key)
         if known is not None:
             return known
+        usual = self._usual.setdefault(prompt.namespace, {})
+        for family, lines in usual.items():
+            if lines.are_in(pieces):
+                return family
         runs = {run: len(run.tokens) // TOKEN_BYTES for piece in pieces for run in piece.runs}
-        family = self._most_alike(prompt.namespace, runs)
-        if family is None:
-            family = self.found()
+        alike = self._most_alike(prompt.namespace, runs)
+        family = self.found() if alike is None else alike
+        if alike is None:
             self._weight[family] = sum(runs.values())
         members = self._members[family] = self._members.get(family, 0) + 1
         if members <= TEACHERS:
@@ -100,6 +108,9 @@ class _Families:
             # Keyed by identity, so the pieces must outlive the key.
             self._kept.append(pieces)
             self._of_piece[key] = family
+        else:
+            if family not in usual and len(usual) < MOST_USUAL:
+                usual[family] = _Usual(runs, self.skeleton(family))
         return family
 
     def _most_alike(self, namespace: Namespace, runs: dict[Run, int]) -> int | None:
@@ -113,3 +124,21 @@ class _Families:
         family = max(votes, key=lambda number: votes[number])
         smaller = min(sum(runs.values()), self._weight[family])
         return family if votes[family] >= ENOUGH * smaller else None
+
+
+class _Usual:
+    """The heaviest lines of a family's skeleton: half of a head, by which it is known without a look at the rest."""
+
+    def __init__(self, runs: dict[Run, int], skeleton: frozenset[Run]) -> None:
+        self._lines: set[Run] = set()
+        weight = 0
+        for run in sorted(skeleton.intersection(runs), key=lambda run: (-runs[run], run.text)):
+            self._lines.add(run)
+            weight += runs[run]
+            if weight >= sum(runs.values()) / 2:
+                break
+        self._is_enough = weight >= sum(runs.values()) / 2
+
+    def are_in(self, pieces: list[Piece]) -> bool:
+        """Whether all of these lines are in the head."""
+        return self._is_enough and self._lines.issubset(run for piece in pieces for run in piece.runs)

@@ -7,10 +7,10 @@ and takes its label along.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
-from prefixlab.attribution.line_template import LineTemplate, label_before
+from prefixlab.attribution.line_template import LineTemplate
 from prefixlab.attribution.sites import Found, Site
 from prefixlab.contracts import Engine
 from prefixlab.prefix_tree import PrefixTree
@@ -41,13 +41,20 @@ class Replayed(NamedTuple):
 
 
 class FixReplay:
-    """Replays a log with more and more holes fixed."""
+    """Replays a log with more and more holes fixed.
 
-    def __init__(self, prompts: Sequence[Prompt], families: Sequence[int], engine: Engine, encode: Encode) -> None:
+    What a moved value becomes in tokens is worked out only where two prompts are equal up to it.
+    """
+
+    def __init__(
+        self, prompts: Sequence[Prompt], families: Sequence[int], engine: Engine, encode: Encode, *, cuts: bool
+    ) -> None:
+        """`cuts` says that text may be encoded piecewise at any blank behind a non-blank."""
         self._prompts = prompts
         self._families = families
         self._engine = engine
         self._encode = encode
+        self._cuts = cuts
         self._remembered: dict[str, tuple[Run, ...]] = {}
         self._found: dict[Site, list[Found | None]] = {}
         self._fixed: dict[Hole, Place] = {}
@@ -78,33 +85,49 @@ class FixReplay:
         by_site: dict[Site, dict[int, Place]] = {}
         for (site, number), place in fixed.items():
             by_site.setdefault(site, {})[number] = place
-        rewritten: list[list[Run] | None] = []
+        prompts = self._prompts
+        rewritten: list[_Rewritten | None] = []
+        lengths: dict[int, int] = {}
 
-        def sequence(number: int) -> bytes:
-            runs = rewritten[number]
-            prompt = self._prompts[number]
-            return (prompt.tokens if runs is None else _tokens(runs)) + prompt.output_tokens
+        def known(number: int) -> bytes:
+            changed = rewritten[number]
+            if changed is None:
+                return prompts[number].tokens + prompts[number].output_tokens
+            return _tokens(changed.head) + self._sure_part(changed.last)
 
-        tree = PrefixTree(sequence)
+        def rest(number: int) -> tuple[bytes, int] | None:
+            changed = rewritten[number]
+            if changed is None:
+                return None
+            tail = self._encode(changed.last.text + changed.moved, changed.origin)
+            tokens = _tokens([*changed.head, *tail, *changed.behind])
+            lengths[number] = len(tokens) // TOKEN_BYTES
+            return tokens + prompts[number].output_tokens, len(tokens)
+
+        tree = PrefixTree(known, rest)
         aligned_tokens = self._engine.aligned_tokens
         replayed = Replayed([], [])
         for number in range(count):
-            prompt = self._prompts[number]
-            runs = self._rewritten(number, prompt, by_site)
-            rewritten.append(runs)
-            tokens = prompt.tokens if runs is None else _tokens(runs)
-            shared = tree.add(number, tokens, prompt.output_tokens, prompt.namespace).shared * prompt.unit
-            shared = min(shared, prompt.token_count if runs is None else shared)
-            length = prompt.token_count if runs is None else len(tokens) // TOKEN_BYTES
-            most = aligned_tokens(prompt.token_count, prompt.token_count)
-            replayed.aligned_tokens.append(min(aligned_tokens(shared, length), most))
+            prompt = prompts[number]
+            changed = self._rewritten(number, prompt, by_site)
+            rewritten.append(changed)
+            if changed is None:
+                match = tree.add(number, prompt.tokens, prompt.output_tokens, prompt.namespace)
+                shared = min(match.shared * prompt.unit, prompt.token_count)
+            else:
+                shared = tree.add(number, known(number), b"", prompt.namespace).shared
+            # A moved value makes a prompt a little longer or shorter; the request as logged sets the limit. A prompt
+            # whose length was never asked for shares less than all of it.
+            length = min(lengths.get(number, prompt.token_count), prompt.token_count)
+            replayed.aligned_tokens.append(aligned_tokens(min(shared, length), length))
             replayed.shared_tokens.append(shared)
         return replayed
 
-    def _rewritten(self, number: int, prompt: Prompt, by_site: dict[Site, dict[int, Place]]) -> list[Run] | None:
-        """The prompt's runs with the fixed values moved, or None where it has none of them."""
+    def _rewritten(self, number: int, prompt: Prompt, by_site: dict[Site, dict[int, Place]]) -> _Rewritten | None:
+        """The prompt with the fixed values moved, or None where it has none of them."""
         cuts: dict[int, list[_Change]] = {}
         moved: dict[int, list[str]] = {}
+        pieces = prompt.pieces
         for site, places in by_site.items():
             found = self._found[site][number]
             if found is None:
@@ -112,43 +135,47 @@ class FixReplay:
             stays, moves = _taken_apart(site.template, found.values, places)
             cuts.setdefault(found.piece, []).append(_Change(found.start, found.end, stays))
             for place, text in moves:
-                target = found.piece if place == "own" else _newest_user_piece(prompt.pieces, found.piece)
+                target = found.piece if place == "own" else _newest_user_piece(pieces, found.piece)
                 moved.setdefault(target, []).append(text)
         if not cuts:
             return None
-        for target, texts in moved.items():
-            end = len(prompt.pieces[target].runs)
-            cuts.setdefault(target, []).append(_Change(end, end, "\n" + "\n".join(texts)))
+        first, *others = sorted(moved)
+        for target in others:
+            end = len(pieces[target].runs)
+            cuts.setdefault(target, []).append(_Change(end, end, "\n" + "\n".join(moved[target])))
         runs: list[Run] = []
-        for place_of, piece in enumerate(prompt.pieces):
+        split = 0
+        for place_of, piece in enumerate(pieces):
             changes = cuts.get(place_of)
-            runs.extend(piece.runs if changes is None else self._changed(piece, sorted(changes)))
-        return runs
+            runs.extend(piece.runs if changes is None else self._changed(piece, changes))
+            if place_of == first:
+                split = len(runs)
+        last = runs[split - 1] if split else Run("", b"")
+        text = "\n" + "\n".join(moved[first])
+        return _Rewritten(runs[: max(split - 1, 0)], last, text, runs[split:], pieces[first].origin)
 
-    def _changed(self, piece: Piece, changes: Iterable[_Change]) -> list[Run]:
+    def _changed(self, piece: Piece, changes: list[_Change]) -> list[Run]:
         """The piece's runs with the changes made. What stands next to a change is encoded again together with it."""
-        parts: list[Run | str] = []
+        changes.sort()
+        runs = piece.runs
+        changed: list[Run] = []
         at = 0
-        for start, end, text in changes:
-            parts.extend(piece.runs[at:start])
-            parts.append(text)
-            at = end
-        parts.extend(piece.runs[at:])
-        runs: list[Run] = []
-        changed: str | None = None
-        for number, part in enumerate(parts):
-            if isinstance(part, str):
-                changed = (runs.pop().text if changed is None and runs else changed or "") + part
-            elif changed is None:
-                runs.append(part)
-            else:
-                changed += part.text
-                if number + 1 == len(parts) or not isinstance(parts[number + 1], str):
-                    runs.extend(self._encoded(changed, piece.origin))
-                    changed = None
-        if changed is not None:
-            runs.extend(self._encoded(changed, piece.origin))
-        return runs
+        number = 0
+        while number < len(changes):
+            start, end, text = changes[number]
+            begin = max(start - 1, at)
+            text = "".join([run.text for run in runs[begin:start]]) + text
+            number += 1
+            while number < len(changes) and changes[number].start <= end + 1:
+                text += "".join([run.text for run in runs[end : changes[number].start]]) + changes[number].text
+                end = changes[number].end
+                number += 1
+            text += "".join([run.text for run in runs[end : end + 1]])
+            changed.extend(runs[at:begin])
+            changed.extend(self._encoded(text, piece.origin))
+            at = min(end + 1, len(runs))
+        changed.extend(runs[at:])
+        return changed
 
     def _encoded(self, text: str, origin: Origin) -> tuple[Run, ...]:
         runs = self._remembered.get(text)
@@ -159,6 +186,17 @@ class FixReplay:
             self._remembered[text] = runs
         return runs
 
+    def _sure_part(self, run: Run) -> bytes:
+        """Tokens at the head of a run that stay whatever is written behind it.
+
+        Those ahead of its last two words do; as a token is at least a byte, the words have no more tokens than bytes.
+        """
+        text = run.text
+        cut = text.rfind(" ", 0, max(text.rfind(" "), 0))
+        if not self._cuts or cut < 1 or text[cut - 1].isspace() or not text[cut:].isascii():
+            return b""
+        return run.tokens[: -(len(text) - cut) * TOKEN_BYTES]
+
 
 class _Change(NamedTuple):
     """Runs `start:end` of a piece become `text`."""
@@ -166,6 +204,16 @@ class _Change(NamedTuple):
     start: int
     end: int
     text: str
+
+
+class _Rewritten(NamedTuple):
+    """A prompt with values moved: `head`, then `last.text + moved` encoded together, then `behind`."""
+
+    head: list[Run]
+    last: Run
+    moved: str
+    behind: list[Run]
+    origin: Origin
 
 
 def _tokens(runs: Sequence[Run]) -> bytes:
@@ -179,7 +227,7 @@ def _taken_apart(
     if template is None:
         return "", [(places[0], values[0].strip("\n"))]
     literals = template.literals
-    if len(places) == len(values) and is_all_labels(template):
+    if len(places) == len(values) and template.is_all_labels:
         line = literals[0] + "".join([value + literal for value, literal in zip(values, literals[1:], strict=True)])
         return "", [(places[0], line.strip("\n"))]
     stays = literals[0]
@@ -193,16 +241,6 @@ def _taken_apart(
             label = template.label(number)
             moves.append((place, f"{label}: {value}" if label else value))
     return stays, moves
-
-
-def is_all_labels(template: LineTemplate) -> bool:
-    """Whether a line is nothing but labels and values, so that it makes sense wherever it stands."""
-    *leading, trailing = template.literals
-    for literal in leading:
-        label = label_before(literal)
-        if any(character.isalnum() for character in literal.replace(label, "", 1)):
-            return False
-    return len(trailing.split()) <= 2
 
 
 def _newest_user_piece(pieces: Sequence[Piece], otherwise: int) -> int:

@@ -22,21 +22,20 @@ LONGEST_LINE = 4000
 class LineTemplate:
     """The literals of a line around its holes: `literals[0] + value + literals[1] + value + ... + literals[-1]`."""
 
-    __slots__ = ("_pattern", "literals")
+    __slots__ = ("_pattern", "is_all_labels", "is_telling", "literals")
 
     def __init__(self, literals: tuple[str, ...]) -> None:
         self.literals = literals
         self._pattern = re.compile("(.*?)".join(re.escape(literal) for literal in literals), re.DOTALL)
+        self.is_telling = any(character.isalpha() for literal in literals for character in literal)
+        """Whether the literals hold a word, so that the line can be known by them alone."""
+        self.is_all_labels = _is_all_labels(literals)
+        """Whether the line is nothing but labels and values, so that it makes sense wherever it stands."""
 
     def values(self, line: str) -> tuple[str, ...] | None:
         """The values in the holes, or None where the line is not of this template."""
         found = self._pattern.fullmatch(line)
         return None if found is None else found.groups()
-
-    @property
-    def is_telling(self) -> bool:
-        """Whether the literals hold a word, so that the line can be known by them alone."""
-        return any(any(character.isalpha() for character in literal) for literal in self.literals)
 
     def label(self, hole: int) -> str:
         """What the text ahead of a hole calls its value: `Current time`, `session_id`; empty where it does not."""
@@ -72,6 +71,14 @@ def template_of(one: str, other: str) -> LineTemplate | None:
     if template.values(one) is None or template.values(other) is None or not "".join(literals).strip():
         return None
     return template
+
+
+def _is_all_labels(literals: tuple[str, ...]) -> bool:
+    *leading, trailing = literals
+    for literal in leading:
+        if any(character.isalnum() for character in literal.replace(label_before(literal), "", 1)):
+            return False
+    return len(trailing.split()) <= 2
 
 
 def _joined(text: str, holes: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -44,11 +44,16 @@ def find_fields(
     outcomes: Sequence[Outcome],
     engine: Engine,
     encode: Encode,
+    *,
+    cuts: bool,
 ) -> Ladder:
-    """Find the volatile fields of a log and measure what fixing them gives, front to back."""
+    """Find the volatile fields of a log and measure what fixing them gives, front to back.
+
+    `cuts` says that text may be encoded piecewise at any blank behind a non-blank.
+    """
     best = [outcome.aligned_tokens for outcome in outcomes]
     shared = [outcome.raw_shared_tokens for outcome in outcomes]
-    replay = FixReplay(prompts, families.numbers, engine, encode)
+    replay = FixReplay(prompts, families.numbers, engine, encode, cuts=cuts)
     steps: list[_Step] = []
     reached = best
     reached_shared = shared
@@ -115,7 +120,7 @@ def _ladder(
         values = [one.values[number] for one in found if one is not None]
         distinct = dict.fromkeys(values)
         kind = kind_of(list(distinct)[:1000])
-        name = site.label(number) or f"{kind} in {site.origin.path or site.origin.role}"
+        name = _name(hole)
         recovered += gain
         first = site.first[number]
         for request in first:
@@ -138,7 +143,7 @@ def _ladder(
                 level=level_of(site.origin.role),
                 severity=severity_of(gain / prompt_tokens, site.broken[number] / warm if warm else 0.0, gain),
                 confidence="high" if len(distinct) >= 3 and kind != "text" else "medium",
-                advice=_advice(name, kind, place, site.origin.role),
+                advice=_advice(name, kind, place, site.origin.role, _name(steps[rank].hole) if not gain else ""),
             )
         )
     return Ladder(tuple(fields), aligned, shared, field_of)
@@ -182,7 +187,13 @@ def _literals_before(hole: Hole, values: tuple[str, ...]) -> str:
     return "".join([literal + value for literal, value in ahead]) + template.literals[hole.number]
 
 
-def _advice(name: str, kind: str, place: Place, role: str) -> str:
+def _name(hole: Hole) -> str:
+    """What the text calls a value, else where it stands."""
+    origin = hole.site.origin
+    return hole.site.label(hole.number) or f"value in {origin.path or origin.role}"
+
+
+def _advice(name: str, kind: str, place: Place, role: str, partner: str) -> str:
     if role == "prompt":
         where = "to the end of the prompt"
     elif place == "newest":
@@ -190,6 +201,8 @@ def _advice(name: str, kind: str, place: Place, role: str) -> str:
     else:
         where = "to the end of its own message"
     said = f"Move {name!r} {where}, behind the text that stays the same."
+    if partner:
+        said += f" It pays only together with {partner!r}, right behind it."
     if kind in ("clock", "date", "age"):
         return said + " If the model needs only the day, give the day: it then changes once in 24 hours."
     if kind in ("uuid", "id", "counter"):

@@ -109,8 +109,13 @@ def ladder(report: Report) -> list[Rung]:
 
 
 def fixable(report: Report) -> list[Rung]:
-    """The rungs that win tokens back."""
-    return [row for row in ladder(report) if row.recoverable_tokens > 0]
+    """The rungs down to the last that wins tokens back.
+
+    A value right ahead of another wins nothing by itself, yet the other wins nothing without it.
+    """
+    rows = ladder(report)
+    last = max([at for at, row in enumerate(rows) if row.recoverable_tokens], default=-1)
+    return [row for row in rows[: last + 1] if row.recoverable_tokens or isinstance(row, Field)]
 
 
 def kind(row: Rung, show: Show) -> str:
