@@ -18,7 +18,7 @@ from prefixlab.rendering.plans import Filled, Plan, PlanBook
 from prefixlab.rendering.sandbox import ChatEnvironment
 from prefixlab.rendering.shapes import TracedConversation, pinned_key, shape_of
 from prefixlab.rendering.sources import TemplateSource
-from prefixlab.rendering.tracing import Untraceable, concatenate
+from prefixlab.rendering.tracing import Rope, Untraceable, concatenate
 
 FIXED_DATE = datetime(2026, 1, 1, tzinfo=UTC)
 """What `strftime_now` tells for a record without a time."""
@@ -95,7 +95,7 @@ class ChatTemplateRenderer:
 
     def _shape(self, conversation: Conversation) -> Any:
         """The shape of a request that may be rendered by a plan, or None."""
-        if not self._tracing or conversation.continue_final_message:
+        if not self._tracing:
             return None
         kwargs = conversation.template_kwargs
         try:
@@ -143,10 +143,14 @@ class ChatTemplateRenderer:
             traced = TracedConversation(conversation)
             environment.now, environment.clock_read = traced.now(now), False
             template = self._with_tools if conversation.tools else self._default
+            if conversation.continue_final_message:
+                traced.messages[-1] = _marked(traced.messages[-1])
             variables = self._variables(
                 conversation, traced.messages, traced.tools, traced.documents, traced.template_kwargs
             )
             output = concatenate(template.root_render_func(template.new_context(variables)))
+            if conversation.continue_final_message:
+                output = _cut(output)
             return Plan(
                 output,
                 traced.guards,
@@ -188,7 +192,12 @@ class ChatTemplateRenderer:
             raise self._refusal(request, str(error) or type(error).__name__) from error
         if environment.clock_read and request.arrived_at is None:
             self._count_undated()
-        return self._cut(text, request) if conversation.continue_final_message else text
+        if not conversation.continue_final_message:
+            return text
+        place = text.rfind(CONTINUE_MARK.strip())
+        if place < 0:
+            raise self._refusal(request, "it leaves out the final message, which is to be continued")
+        return text[:place] if text.startswith(CONTINUE_MARK, place) else text[:place].rstrip()
 
     def _variables(
         self, conversation: Conversation, messages: Any, tools: Any, documents: Any, template_kwargs: Mapping[str, Any]
@@ -202,13 +211,6 @@ class ChatTemplateRenderer:
             "add_generation_prompt": conversation.add_generation_prompt,
         }
 
-    def _cut(self, text: str, request: Request) -> str:
-        place = text.rfind(CONTINUE_MARK.strip())
-        if place < 0:
-            raise self._refusal(request, "it leaves out the final message, which is to be continued")
-        whole = text.startswith(CONTINUE_MARK, place)
-        return text[:place] if whole else text[:place].rstrip()
-
     def _refusal(self, request: Request, message: str) -> BadRecord:
         path, line = request.location
         return BadRecord(f"the chat template refuses this request: {message}", path=path, line=line)
@@ -220,7 +222,22 @@ def _marked(message: dict[str, Any]) -> dict[str, Any]:
     if isinstance(content, list) and content:
         last = {**content[-1], "text": content[-1]["text"] + CONTINUE_MARK}
         return {**message, "content": [*content[:-1], last]}
-    return {**message, "content": f"{content or ''}{CONTINUE_MARK}"}
+    return {**message, "content": CONTINUE_MARK if content is None else content + CONTINUE_MARK}
+
+
+def _cut(output: Any) -> Any:
+    """A rope that ends where the mark stood; the blanks ahead of it go too where the template trimmed the mark."""
+    parts = output.parts if isinstance(output, Rope) else [output]
+    mark = CONTINUE_MARK.strip()
+    for index in range(len(parts) - 1, -1, -1):
+        part = parts[index]
+        if type(part) is str and (place := part.rfind(mark)) >= 0:
+            rest = part[place:] + "".join([part for part in parts[index + 1 : index + 2] if type(part) is str])
+            ahead = concatenate([*parts[:index], part[:place]])
+            if rest.startswith(CONTINUE_MARK):
+                return ahead
+            return ahead.stripped("rstrip") if isinstance(ahead, Rope) else ahead.rstrip()
+    raise Untraceable("the final message did not come out by itself")
 
 
 def time_of(request: Request) -> datetime:

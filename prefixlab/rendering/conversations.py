@@ -161,10 +161,8 @@ class Preparation:
             if any(new is not old for new, old in zip(parsed, calls)):
                 changes["tool_calls"] = parsed
         reasoning = next((message[key] for key in REASONING_KEYS if message.get(key) is not None), None)
-        if reasoning is not None:
-            for key in ("reasoning_content", "thinking"):
-                if message.get(key) is None:
-                    changes[key] = reasoning
+        if reasoning is not None:  # transformers fills both names of it, in this order
+            message = {"thinking": reasoning, **message, "reasoning_content": reasoning}
         return {**message, **changes} if changes else message
 
     def parts(self, content: list[Any], path: str, dropped: list[str]) -> Parts:

@@ -158,4 +158,5 @@ def adapt_test(name: str, plain: Any) -> Callable[..., Any]:
             return plain(value, *arguments)
 
         return refusing
-    return plain
+    unchanged: Callable[..., Any] = plain
+    return unchanged

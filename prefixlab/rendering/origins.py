@@ -37,12 +37,15 @@ def contents(conversation: Conversation) -> Iterator[Content]:
 def find(text: str, wanted: Iterable[Content], image_tokens: int) -> tuple[tuple[Segment, ...], tuple[str, ...]]:
     """The rendered text as segments, and the paths of the contents that are not in it.
 
-    A content that is not there as it stands is looked for without the blanks around it.
+    A content that is not there as it stands is looked for without the blanks around it. One that is nothing but blanks
+    could be anywhere and is not looked for.
     """
     segments: list[Segment] = []
     dropped: list[str] = []
     end = 0
     for content in wanted:
+        if content.text.isspace():
+            continue
         start, size = text.find(content.text, end), len(content.text)
         if start < 0:
             stripped = content.text.strip()

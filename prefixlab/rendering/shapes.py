@@ -37,6 +37,7 @@ def shape_of(conversation: Conversation, template_kwargs: Any) -> tuple[Any, ...
         None if documents is None else _signature(documents),
         template_kwargs,
         conversation.add_generation_prompt,
+        conversation.continue_final_message,
         conversation.content_paths,
         tuple(conversation.paths.items()) if conversation.paths else None,
     )

@@ -14,7 +14,7 @@ traced values cannot use one by mistake; it fails, and the request is rendered p
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, NoReturn
 
 from prefixlab.records import Origin
@@ -43,6 +43,13 @@ class Guard(NamedTuple):
 
     step: Step
     outcome: Any
+
+
+def _comparison(sign: str, compare: Callable[[Any, Any], Any]) -> Callable[[Traced, Any], bool]:
+    def decide(self: Traced, other: Any) -> bool:
+        return bool(self._decide(compare(self.value, _concrete(other)), "{} " + sign + " {}", self, other))
+
+    return decide
 
 
 class Traced:
@@ -78,8 +85,10 @@ class Traced:
         if type(value) is str:
             if name in TEXT_OPERATIONS or name in TEXT_QUESTIONS:
                 return lambda *arguments: self.call(name, *arguments)
-        elif type(value) is dict and name in ("items", "keys", "values", "get"):
-            return getattr(self, f"_{name}")
+        elif type(value) is dict and name in ("items", "keys", "values"):
+            return getattr(self.opened(), name)
+        elif type(value) is dict and name == "get":
+            return self._get
         if hasattr(value, name):
             raise Untraceable(f"attribute {name}")
         return self.item(name)
@@ -145,15 +154,6 @@ class Traced:
         """The concrete value, decided on as a whole."""
         return self._decide(self.value, "{}", self)
 
-    def _items(self) -> Any:
-        return self.opened().items()
-
-    def _keys(self) -> Any:
-        return self.opened().keys()
-
-    def _values(self) -> Any:
-        return self.opened().values()
-
     def _get(self, key: Any, default: Any = None) -> Any:
         found = self.item(key)
         return default if found is MISSING else found
@@ -200,17 +200,10 @@ class Traced:
     def __ne__(self, other: Any) -> bool:
         return not self == other
 
-    def __lt__(self, other: Any) -> bool:
-        return bool(self._decide(self.value < _concrete(other), "{} < {}", self, other))
-
-    def __le__(self, other: Any) -> bool:
-        return bool(self._decide(self.value <= _concrete(other), "{} <= {}", self, other))
-
-    def __gt__(self, other: Any) -> bool:
-        return bool(self._decide(self.value > _concrete(other), "{} > {}", self, other))
-
-    def __ge__(self, other: Any) -> bool:
-        return bool(self._decide(self.value >= _concrete(other), "{} >= {}", self, other))
+    __lt__ = _comparison("<", operator.lt)
+    __le__ = _comparison("<=", operator.le)
+    __gt__ = _comparison(">", operator.gt)
+    __ge__ = _comparison(">=", operator.ge)
 
     def __bool__(self) -> bool:
         return bool(self._decide(bool(self.value), "{}", self))
