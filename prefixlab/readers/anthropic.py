@@ -8,7 +8,7 @@ from typing import Any
 from prefixlab.contracts import ReadOptions
 from prefixlab.readers.answers import blocks_output
 from prefixlab.readers.complaints import bad_record, shown
-from prefixlab.readers.envelope import Envelope, Record
+from prefixlab.readers.envelope import BATCH_KEY, Envelope, Record
 from prefixlab.readers.facts import make_request, scalar
 from prefixlab.readers.messages import check_messages
 from prefixlab.records import AnthropicChat, Location, Output, Request
@@ -23,10 +23,10 @@ class AnthropicMessages:
     def recognises(self, record: Any) -> bool:
         if type(record) is not dict:
             return False
-        if "custom_id" in record:
-            return "params" in record or "result" in record
         envelope = Envelope(record)
-        return "messages" in envelope.body and not envelope.has_token_ids and has_signs(envelope)
+        if envelope.kind == BATCH_KEY:
+            return "params" in record or "result" in record
+        return envelope.kind == "messages" and has_signs(envelope)
 
     def requests(self, record: Any, where: Location, options: ReadOptions) -> Iterable[Request]:
         if type(record) is not dict:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from prefixlab.contracts import ReadOptions
-from prefixlab.readers.block_hashes import logged_blocks
+from prefixlab.readers.block_hashes import TRACE_KEYS, logged_blocks
 from prefixlab.readers.envelope import Envelope
 from prefixlab.readers.facts import make_request
 from prefixlab.records import Location, Request
@@ -19,18 +19,14 @@ class BailianTrace:
     summary = "Qwen-Bailian traces (chat_id, timestamp in s, input_length, hash_ids of 16-token blocks)"
 
     def recognises(self, record: Any) -> bool:
-        return (
-            type(record) is dict
-            and "chat_id" in record
-            and ("hash_ids" in record or "input_length" in record)
-            and "custom_id" not in record
-            and "messages" not in record
-            and "prompt_token_ids" not in record
-        )
+        if type(record) is not dict:
+            return False
+        envelope = Envelope(record)
+        return envelope.kind in TRACE_KEYS and "chat_id" in envelope.body
 
     def requests(self, record: Any, where: Location, options: ReadOptions) -> Iterable[Request]:
-        blocks = logged_blocks(record, BLOCK_TOKENS, where)
-        return (make_request(Envelope(record), where, options, blocks),)
+        envelope, blocks = logged_blocks(record, BLOCK_TOKENS, where)
+        return (make_request(envelope, where, options, blocks),)
 
 
 FORMAT = BailianTrace()

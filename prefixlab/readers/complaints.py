@@ -9,6 +9,14 @@ from prefixlab.errors import BadRecord
 from prefixlab.records import Location
 
 LONGEST = 60
+_KINDS = {
+    dict: "an object",
+    list: "a list",
+    int: "a number",
+    float: "a number",
+    bool: "a truth value",
+    type(None): "null",
+}
 
 
 def bad_record(where: Location, what: str, todo: str = "") -> BadRecord:
@@ -18,7 +26,9 @@ def bad_record(where: Location, what: str, todo: str = "") -> BadRecord:
 
 def shown(value: Any) -> str:
     """A value of the log for an error message: at most sixty characters, control characters escaped."""
-    text = value if isinstance(value, str) else type(value).__name__
+    if not isinstance(value, str):
+        return _KINDS.get(type(value), f"a {type(value).__name__}")
+    text = str(value)
     short = text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
     escaped = repr(short) if short.isprintable() else ascii(short)
     return escaped if len(escaped) <= LONGEST + 2 else escaped[: LONGEST - 3] + "..."

@@ -40,11 +40,12 @@ def records_of(source: Source, forced: RecordFormat | None) -> Iterator[Item]:
     try:
         for line, item in _chosen(source, forced):
             yield line, item
-    except (DamagedArchive, EOFError, zlib.error) as error:
+    except (DamagedArchive, EOFError, zlib.error, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise unreadable(source.path, error) from None
+        # An OSError that no system call made is gzip's complaint about a header.
         what = str(error) if isinstance(error, DamagedArchive) else "the gzip stream is cut or damaged"
         yield line + 1, bad_record(Location(source.path, line + 1), what, "Compress the log again, or use --skip-bad")
-    except OSError as error:  # gzip's own complaint about a damaged header is one
-        raise unreadable(source.path, error) from None
 
 
 def _chosen(source: Source, forced: RecordFormat | None) -> Iterator[Item]:

@@ -35,7 +35,7 @@ def not_json(data: bytes, error: orjson.JSONDecodeError, where: Location) -> Bad
             "a lone surrogate (such as \\ud800) is not valid text",
             "Write the character whole or remove it, or use --skip-bad",
         )
-    if "recursion" in said.lower():
+    if "recursion" in said.lower() or "depth" in said:
         return bad_record(where, "the JSON is nested too deeply", "Remove the record, or use --skip-bad")
     text = data.decode()
     position = min(error.pos, len(text))

@@ -18,8 +18,16 @@ WRAPPERS = ("body", "request", "params", "request_body", "proxy_server_request",
 RESPONSES = ("response", "response_body", "result", "output")
 ROUTES = ("route", "endpoint", "request_path", "path", "url")
 
-_SURE_PROMPTS = frozenset(("messages", "prompt_token_ids", "input_ids", "hash_ids", "conversations", "conversation"))
-_PROMPTS = _SURE_PROMPTS | {"prompt", "input", "text", "instructions"}
+PROMPT_KEYS = (
+    "prompt_token_ids", "messages", "obj", "hash_ids", "input_ids", "input", "conversations", "conversation", "prompt",
+    "text", "text_input", "input_length",
+)  # fmt: skip
+"""What may hold a prompt; where an object has several, the first one is the prompt."""
+BATCH_KEY = "custom_id"
+_SURE_PROMPTS = frozenset(
+    ("messages", "prompt_token_ids", "obj", "hash_ids", "input_ids", "conversations", "conversation")
+)
+"""Where one of these stands, no wrapper beside it holds another prompt."""
 
 _FACTS = {
     "id": ("id", "custom_id", "request_id", "requestId", "rid", "chat_id"),
@@ -47,7 +55,7 @@ _MANY_KEYS = 64
 class Shape:
     """What the keys of an object mean: pairs of a meaning and the key that carries it, best first."""
 
-    __slots__ = ("facts", "has_metadata", "has_token_ids", "has_usage", "is_answer", "prompts", "responses", "routes",
+    __slots__ = ("facts", "has_metadata", "has_usage", "is_answer", "prompts", "responses", "routes",
                  "sure", "tags", "wrappers")  # fmt: skip
 
     def __init__(self, keys: tuple[str, ...]) -> None:
@@ -57,9 +65,8 @@ class Shape:
         self.routes = tuple([key for key in ROUTES if key in have])
         self.wrappers = tuple([key for key in WRAPPERS if key in have])
         self.responses = tuple([key for key in RESPONSES if key in have])
-        self.sure = not have.isdisjoint(_SURE_PROMPTS)
-        self.prompts = not have.isdisjoint(_PROMPTS)
-        self.has_token_ids = "prompt_token_ids" in have
+        self.prompts = tuple([key for key in PROMPT_KEYS if key in have])
+        self.sure = tuple([key for key in self.prompts if key in _SURE_PROMPTS])
         self.has_usage = not have.isdisjoint((*USAGE_KEYS, *FLAT_CACHED))
         self.has_metadata = "metadata" in have
         self.is_answer = "choices" in have
@@ -82,22 +89,24 @@ def shape_of(item: Record) -> Shape:
 
 
 class Envelope:
-    """A record taken apart: `layers` from the outermost object to the body and the response, each with its shape."""
+    """A record taken apart: `layers` from the outermost object to the body and the response, each with its shape.
 
-    __slots__ = ("body", "has_token_ids", "layers", "record", "response")
+    `kind` is the key that decides of which family a record is: that of a batch, else the one that holds the prompt.
+    """
+
+    __slots__ = ("body", "kind", "layers", "record", "response")
 
     def __init__(self, record: Record) -> None:
         shape = shape_of(record)
         self.record = self.body = record
         self.response: Record | None = None
         self.layers: tuple[tuple[Record, Shape], ...] = ((record, shape),)
-        self.has_token_ids = shape.has_token_ids and record["prompt_token_ids"] is not None
-        if shape.wrappers and not shape.sure:
+        if shape.wrappers and _first_filled(record, shape.sure) is None:
             inner = _unwrapped(record, shape, depth=4)
             if inner:
                 self.layers += inner
-                self.body = inner[-1][0]
-                self.has_token_ids = self.body.get("prompt_token_ids") is not None
+                self.body, shape = inner[-1]
+        self.kind = BATCH_KEY if BATCH_KEY in record else _first_filled(self.body, shape.prompts)
         if shape.responses or shape.is_answer or len(self.layers) > 1:
             self._find_response()
 
@@ -107,10 +116,10 @@ class Envelope:
                 answer = as_object(layer[key])
                 answer = answer and (as_object(answer.get("body")) or as_object(answer.get("message")) or answer)
                 if answer:
-                    answer_shape = shape_of(answer)
                     self.response = answer
-                    self.layers += ((answer, answer_shape),)
-                    self.has_token_ids = self.has_token_ids or answer.get("prompt_token_ids") is not None
+                    self.add(answer)
+                    if self.kind != BATCH_KEY and answer.get("prompt_token_ids") is not None:
+                        self.kind = "prompt_token_ids"
                     return
         for layer, shape in self.layers:
             if shape.is_answer:
@@ -129,6 +138,14 @@ class Envelope:
                 if type(value) is str and route in value:
                     return True
         return False
+
+
+def _first_filled(item: Record, keys: tuple[str, ...]) -> str | None:
+    """The first of the keys that has a value; where all are null, there is none."""
+    for key in keys:
+        if item[key] is not None:
+            return key
+    return None
 
 
 def as_object(value: Any) -> Record | None:
@@ -152,10 +169,10 @@ def _unwrapped(record: Record, shape: Shape, depth: int) -> tuple[tuple[Record, 
             continue
         inner_shape = shape_of(inner)
         layer = (inner, inner_shape)
-        if inner_shape.wrappers and not inner_shape.sure and depth > 1:
+        if inner_shape.wrappers and depth > 1 and _first_filled(inner, inner_shape.sure) is None:
             deeper = _unwrapped(inner, inner_shape, depth - 1)
             if deeper:
                 return (layer, *deeper)
-        if inner_shape.prompts:
+        if inner_shape.prompts or "instructions" in inner:
             return (layer,)
     return ()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Any
-from urllib.parse import urlsplit
 
 from prefixlab.contracts import ReadOptions
 from prefixlab.errors import BadRecord
@@ -15,6 +15,7 @@ from prefixlab.readers.timestamps import to_seconds
 from prefixlab.readers.usage import observed_tokens
 from prefixlab.records import Body, Location, Namespace, Output, Request
 
+_HOST = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
 _namespace = lru_cache(maxsize=4096)(Namespace)
 
 
@@ -102,10 +103,7 @@ def scalar(value: Any) -> str | None:
 def _tag_value(tag: str, value: Any) -> str | None:
     text = scalar(value)
     if text and tag == "route" and "://" in text:
-        try:
-            return urlsplit(text).path or "/"
-        except ValueError:
-            return text
+        return _HOST.sub("", text).partition("?")[0] or "/"
     return text
 
 

@@ -40,7 +40,7 @@ def format_of(record: Any, where: Location) -> RecordFormat:
     for candidate in known_formats().values():
         if candidate.recognises(record):
             return candidate
-    seen = f"its keys are {listed(record)}" if isinstance(record, dict) else f"it is {shown(record)}"
+    seen = f"its keys are {listed(record)}" if isinstance(record, dict) else f"the record is {shown(record)}"
     raise bad_record(
         where,
         f"no known log format: {seen}",

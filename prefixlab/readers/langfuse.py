@@ -8,7 +8,7 @@ from typing import Any
 from prefixlab.contracts import ReadOptions
 from prefixlab.readers.answers import message_output
 from prefixlab.readers.complaints import bad_record, shown
-from prefixlab.readers.envelope import Envelope, as_object
+from prefixlab.readers.envelope import Envelope, Record, as_object
 from prefixlab.readers.facts import make_request
 from prefixlab.readers.messages import check_messages
 from prefixlab.records import Body, Chat, Location, Output, Request, Text
@@ -16,9 +16,9 @@ from prefixlab.records import Body, Chat, Location, Output, Request, Text
 _SIGNS = frozenset(("usageDetails", "modelParameters", "traceId", "promptName", "promptVersion"))
 
 
-def is_observation(record: dict[str, Any]) -> bool:
-    """Whether the record is an observation of a generation."""
-    return "input" in record and not _SIGNS.isdisjoint(record)
+def is_observation(envelope: Envelope) -> bool:
+    """Whether a record with an `input` is an observation of a generation."""
+    return not _SIGNS.isdisjoint(envelope.record)
 
 
 class LangfuseObservations:
@@ -26,15 +26,19 @@ class LangfuseObservations:
     summary = "Langfuse observations (input, usageDetails)"
 
     def recognises(self, record: Any) -> bool:
-        return type(record) is dict and "custom_id" not in record and is_observation(record)
+        if type(record) is not dict:
+            return False
+        envelope = Envelope(record)
+        return envelope.kind == "input" and is_observation(envelope)
 
     def requests(self, record: Any, where: Location, options: ReadOptions) -> Iterable[Request]:
         if type(record) is not dict:
             raise bad_record(where, f"an observation must be a JSON object, not {shown(record)}")
-        return (make_request(Envelope(record), where, options, _body(record, where), _output(record.get("output"))),)
+        envelope = Envelope(record)
+        return (make_request(envelope, where, options, _body(envelope.body, where), _output(record.get("output"))),)
 
 
-def _body(record: dict[str, Any], where: Location) -> Body:
+def _body(record: Record, where: Location) -> Body:
     given = record.get("input")
     if type(given) is str:
         return Text(given, "input")

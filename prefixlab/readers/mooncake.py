@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from prefixlab.contracts import ReadOptions
-from prefixlab.readers.block_hashes import logged_blocks
+from prefixlab.readers.block_hashes import TRACE_KEYS, logged_blocks
 from prefixlab.readers.envelope import Envelope
 from prefixlab.readers.facts import make_request
 from prefixlab.records import Location, Request
@@ -19,20 +19,16 @@ class MooncakeTrace:
     summary = "Mooncake traces (timestamp in ms, input_length, hash_ids of 512-token blocks)"
 
     def recognises(self, record: Any) -> bool:
-        return (
-            type(record) is dict
-            and ("hash_ids" in record or ("input_length" in record and "output_length" in record))
-            and "chat_id" not in record
-            and "custom_id" not in record
-            and "messages" not in record
-            and "prompt_token_ids" not in record
-        )
+        if type(record) is not dict:
+            return False
+        envelope = Envelope(record)
+        return envelope.kind in TRACE_KEYS and "chat_id" not in envelope.body
 
     def requests(self, record: Any, where: Location, options: ReadOptions) -> Iterable[Request]:
-        blocks = logged_blocks(record, BLOCK_TOKENS, where)
-        time = record.get("timestamp")
-        arrived = time / 1e3 if type(time) in (int, float) and 0 <= time < 1e14 else None
-        return (make_request(Envelope(record), where, options, blocks, arrived_at=arrived),)
+        envelope, blocks = logged_blocks(record, BLOCK_TOKENS, where)
+        time = envelope.record.get("timestamp")
+        arrived = time / 1e3 if isinstance(time, (int, float)) and 0 <= time < 1e14 else None
+        return (make_request(envelope, where, options, blocks, arrived_at=arrived),)
 
 
 FORMAT = MooncakeTrace()

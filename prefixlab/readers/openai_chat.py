@@ -25,10 +25,10 @@ class OpenAIChat:
     summary = "OpenAI chat completions bodies (messages, tools), also inside gateway logs"
 
     def recognises(self, record: Any) -> bool:
-        if type(record) is not dict or "custom_id" in record:
+        if type(record) is not dict:
             return False
         envelope = Envelope(record)
-        return "messages" in envelope.body and not envelope.has_token_ids and not anthropic.has_signs(envelope)
+        return envelope.kind == "messages" and not anthropic.has_signs(envelope)
 
     def requests(self, record: Any, where: Location, options: ReadOptions) -> Iterable[Request]:
         if type(record) is not dict:

@@ -21,18 +21,16 @@ class OpenAIResponses:
     summary = "OpenAI Responses bodies (instructions, input items)"
 
     def recognises(self, record: Any) -> bool:
-        if type(record) is not dict or "custom_id" in record:
+        if type(record) is not dict:
             return False
         envelope = Envelope(record)
-        body = envelope.body
-        if "input" not in body or "messages" in body or envelope.has_token_ids or is_observation(record):
+        if envelope.kind != "input" or is_observation(envelope):
             return False
-        given = body["input"]
+        given = envelope.body["input"]
         if type(given) is list:
             return all(type(item) is dict for item in given)
-        return type(given) is str and (
-            "instructions" in body or "model" in body or envelope.mentions_route("/responses")
-        )
+        known = "instructions" in envelope.body or "model" in envelope.body
+        return type(given) is str and (known or envelope.mentions_route("/responses"))
 
     def requests(self, record: Any, where: Location, options: ReadOptions) -> Iterable[Request]:
         if type(record) is not dict:
@@ -72,7 +70,7 @@ class OpenAIResponses:
         body = Envelope(record).body
         if any(body.get(key) for key in _HISTORY_KEYS):
             yield "the log lacks the history that previous_response_id or conversation points to"
-        items = body["input"]
+        items = body.get("input")
         if type(items) is list and any(item.get("type") in ("reasoning", "item_reference") for item in items):
             yield "reasoning and referenced items of the input are hidden from the log and left out"
 

@@ -15,7 +15,6 @@ from prefixlab.readers.token_bytes import to_token_bytes
 from prefixlab.records import Body, Location, Output, Request, Text, TokenIds
 
 _KEYS = ("prompt", "text", "text_input")
-_OTHERS = frozenset(("messages", "input", "input_ids", "conversations", "conversation", "hash_ids", "obj", "custom_id"))
 
 
 class Plain:
@@ -25,14 +24,8 @@ class Plain:
     def recognises(self, record: Any) -> bool:
         if type(record) is not dict:
             return type(record) is str
-        if "custom_id" in record:
-            return False
         envelope = Envelope(record)
-        return (
-            not envelope.has_token_ids
-            and _prompt_key(envelope.body) is not None
-            and envelope.body.keys().isdisjoint(_OTHERS)
-        )
+        return envelope.kind in _KEYS and type(envelope.body[envelope.kind]) in (str, list)
 
     def requests(self, record: Any, where: Location, options: ReadOptions) -> Iterable[Request]:
         if isinstance(record, str) and not isinstance(record, ServerLine):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator
 from typing import Any
 
 import orjson
 
-_STRING = r"'[^'\\]*+(?:\\.[^'\\]*+)*+'|\"[^\"\\]*+(?:\\.[^\"\\]*+)*+\""
+_ESCAPE = r"\\[\\'\"nrtxuU]"
+_STRING = rf"'[^'\\]*+(?:{_ESCAPE}[^'\\]*+)*+'|\"[^\"\\]*+(?:{_ESCAPE}[^\"\\]*+)*+\""
 _LITERAL = re.compile(rf"(?P<text>{_STRING})|(?P<ids>\[[0-9, ]*+\])|(?P<none>None\b)", re.DOTALL)
 _FIELD = re.compile(rf"(?:{_STRING})|(?P<open>[\[({{])|(?P<close>[\])}}])|\b(?P<name>\w+)=", re.DOTALL)
 
@@ -31,6 +31,8 @@ def literal_at(line: str, start: int) -> tuple[Any, int]:
         return None, match.end()
     if match["ids"]:
         return orjson.loads(match["ids"]), match.end()
+    import ast
+
     try:
         text = ast.literal_eval(match["text"])
         text.encode()
@@ -56,7 +58,12 @@ def fields(line: str, start: int) -> Iterator[tuple[str, int]]:
 
 def any_literal(text: str) -> Any:
     """Any Python literal; None where the text is none."""
+    import ast
+    import warnings
+
     try:
-        return ast.literal_eval(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return None

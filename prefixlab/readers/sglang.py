@@ -31,7 +31,7 @@ class SGLangLog:
     def recognises(self, record: Any) -> bool:
         if isinstance(record, ServerLine):
             return _LINE.search(record) is not None
-        return type(record) is dict and str(record.get("event")).startswith("request.") and "obj" in record
+        return type(record) is dict and Envelope(record).kind == "obj" and _is_event(record)
 
     def requests(self, record: Any, where: Location, options: ReadOptions) -> Iterable[Request]:
         if isinstance(record, str):
@@ -48,6 +48,10 @@ class SGLangLog:
             _request(record, answer if type(answer) is dict else {}, body, where, options, number, len(bodies))
             for number, (body, answer) in enumerate(zip(bodies, answers + [{}] * (len(bodies) - len(answers))), 1)
         ]
+
+
+def _is_event(record: Record) -> bool:
+    return type(record.get("event")) is str and record["event"].startswith("request.")
 
 
 def _request(

@@ -28,24 +28,20 @@ class Conversations:
     summary = "whole conversations (ShareGPT, LMSYS-Chat, WildChat), one request a user turn"
 
     def recognises(self, record: Any) -> bool:
-        return (
-            type(record) is dict
-            and _key(record) is not None
-            and "custom_id" not in record
-            and "messages" not in record
-            and "prompt_token_ids" not in record
-            and "input" not in record
-        )
+        if type(record) is not dict:
+            return False
+        envelope = Envelope(record)
+        return envelope.kind in _KEYS and type(envelope.body[envelope.kind]) is list
 
     def requests(self, record: Any, where: Location, options: ReadOptions) -> Iterable[Request]:
-        key = _key(record) if type(record) is dict else None
-        if key is None:
+        envelope = Envelope(record) if type(record) is dict else None
+        key = _key(envelope.body) if envelope else None
+        if envelope is None or key is None:
             raise bad_record(where, "no list of turns in `conversations` or `conversation`")
-        messages, paths = _messages(record, key, where)
+        messages, paths = _messages(envelope.body, key, where)
         turns = [index for index, message in enumerate(messages) if message["role"] == "user"]
         if not turns:
             raise bad_record(where, "the conversation has no user turn", "Use --skip-bad to leave it out")
-        envelope = Envelope(record)
         return [
             make_request(
                 envelope,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import hashlib
 import io
 import os
 import sys
@@ -151,6 +150,8 @@ class _Digesting(io.RawIOBase):
     """Passes bytes through and takes their digest."""
 
     def __init__(self, file: io.RawIOBase | BinaryIO) -> None:
+        import hashlib
+
         self._file = file
         self.hash = hashlib.sha256()
 

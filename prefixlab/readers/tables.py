@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -31,6 +30,8 @@ def csv_records(
     lines: Iterable[tuple[int, bytes | BadRecord]], path: str, separator: str
 ) -> Iterator[tuple[int, dict[str, Any] | BadRecord]]:
     """The rows below the header, each on the line where it starts."""
+    import csv
+
     csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_FIELD))
     started: list[int] = []
 

@@ -22,10 +22,7 @@ class TokenIdRecords:
     summary = "token ids: prompt_token_ids, with output_token_ids where logged"
 
     def recognises(self, record: Any) -> bool:
-        if type(record) is not dict or "custom_id" in record:
-            return False
-        envelope = Envelope(record)
-        return envelope.has_token_ids or ("input_ids" in envelope.body and "messages" not in envelope.body)
+        return type(record) is dict and Envelope(record).kind in ("prompt_token_ids", "input_ids")
 
     def requests(self, record: Any, where: Location, options: ReadOptions) -> Iterable[Request]:
         if type(record) is not dict:

@@ -44,7 +44,7 @@ def _body(line: str, where: Location) -> Body:
         if start is not None:
             prompt, end = literal_at(line, start.end())
             # A stop string in the parameters may look like the field, so the last one counts.
-            position = line.rfind(_IDS, end)
+            position = line.rfind(_IDS, end, len(line[end:].partition("\n")[0]) + end)
             if position >= 0:
                 ids, _ = literal_at(line, position + len(_IDS))
     except NoLiteral:
