@@ -38,8 +38,9 @@ def main() -> NoReturn:
     """The `prefixlab` command. Every mistake of the caller or the input is one line on standard error and exit 2."""
     # A run makes millions of objects and no cycles of them: the collector would only look at them again and again.
     gc.disable()
+    status = 0
     try:
-        app()
+        status = app(standalone_mode=False) or 0
     except PrefixlabError as error:
         _fail(str(error))
     except BrokenPipeError:
@@ -51,7 +52,13 @@ def main() -> NoReturn:
         _fail("the input is nested too deeply. Give a log whose records are less deep.")
     except MemoryError:
         _fail("there is not enough memory. Give part of the log with --limit.")
-    sys.exit(0)
+    except Exception as error:
+        # A wrong option: the class of the exception is private to the parser that typer brings along.
+        explain = getattr(error, "format_message", None)
+        if explain is None:
+            raise
+        _fail(f"{' '.join(explain().split()).rstrip('.')}. See prefixlab --help.")
+    sys.exit(status)
 
 
 def _fail(message: str) -> NoReturn:

@@ -95,7 +95,7 @@ def audit(
         breaks=() if boundary is None else (boundary,),
         observed=_observed(prompts, outcomes),
         requests=_rows(prompts, outcomes, losses, ladder),
-        notes=(*notes, *models.notes()),
+        notes=(*notes, *models.notes(), *_without_text(prompts)),
         by=_by(settings.by, prompts, outcomes, families.numbers),
     )
 
@@ -186,6 +186,16 @@ def _outcome(prompt: Prompt, match: Match, engine: Engine) -> Outcome:
     shared = min(match.shared * prompt.unit, prompt.token_count)
     aligned = engine.aligned_tokens(shared, prompt.token_count)
     return Outcome(prompt.token_count, shared, aligned, aligned, match.matched).checked()
+
+
+def _without_text(prompts: Sequence[Prompt]) -> list[str]:
+    count = sum([not any([run.text for piece in prompt.pieces for run in piece.runs[:1]]) for prompt in prompts])
+    if not count:
+        return []
+    return [
+        f"{count} request{'s have' if count > 1 else ' has'} no text in the log, only ids: what is shared is exact, but "
+        "the values that break the prefix cannot be named."
+    ]
 
 
 def _warm(outcomes: Sequence[Outcome], prompts: Sequence[Prompt], families: Sequence[int]) -> Totals:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.command import prefixlab
 
 BODY = (
     "You are a support assistant for an online bookshop. Answer in two sentences, quote the order number, and never "
@@ -21,8 +21,9 @@ TURN_2 = "\nUser: Yes please, and can you also change the delivery address to my
 def audited(tmp_path: Path, prompts: list[str], *options: str) -> Any:
     log = tmp_path / "log.jsonl"
     log.write_text("".join(json.dumps({"prompt": prompt}) + "\n" for prompt in prompts))
-    command = [sys.executable, "-m", "prefixlab", "audit", str(log), "--format", "json", "--per-request", *options]
-    return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    run = prefixlab("audit", str(log), "--format", "json", "--per-request", *options)
+    assert run.returncode == 0, run.stderr.decode()
+    return json.loads(run.stdout)
 
 
 @pytest.mark.parametrize(("tokenizer", "tokens", "shared"), [("o200k_base", [5, 6], 0), ("cl100k_base", [6, 6], 1)])
