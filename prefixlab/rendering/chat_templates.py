@@ -242,9 +242,10 @@ def _cut(output: Any) -> Any:
 
 def time_of(request: Request) -> datetime:
     """When the request came, or the fixed date."""
-    if request.arrived_at is None:
+    try:
+        return FIXED_DATE if request.arrived_at is None else datetime.fromtimestamp(request.arrived_at, UTC)
+    except (ValueError, OverflowError, OSError):  # no year of the calendar
         return FIXED_DATE
-    return datetime.fromtimestamp(request.arrived_at, UTC)
 
 
 def walks_over_parts(template: nodes.Template) -> bool:

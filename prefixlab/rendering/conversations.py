@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from prefixlab.records import Chat
@@ -27,6 +28,11 @@ TEXT_PARTS = {
 }
 IMAGE_PARTS = frozenset({"image_url", "input_image", "image"})
 REASONING_KEYS = ("reasoning_content", "thinking", "reasoning")
+CHANGING_KEYS = frozenset({"tool_calls", *REASONING_KEYS})
+"""A message with a text as its content and none of these reaches a template as it is."""
+
+CACHED_ARGUMENTS = 4096
+"""Longest argument string whose parsed form is kept: an agent's calls come again with every turn."""
 
 
 class Image(NamedTuple):
@@ -123,7 +129,7 @@ class Preparation:
         messages = chat.messages
         dropped: list[str] = []
         for index, message in enumerate(chat.messages):
-            if len(message) == 2 and type(message.get("content")) is str:
+            if type(message.get("content")) is str and CHANGING_KEYS.isdisjoint(message):
                 continue
             path = chat.content_paths[index] if chat.content_paths else f"messages[{index}].content"
             prepared = self._message(message, path, dropped)
@@ -200,10 +206,17 @@ def parse_arguments(text: str | None) -> Any:
     """A tool call's argument string as JSON: an empty one is an empty object, one that is not JSON stays text."""
     if not text or not text.strip():
         return {}
+    return _parse_often(text) if len(text) <= CACHED_ARGUMENTS else _parse(text)
+
+
+def _parse(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
+
+
+_parse_often = lru_cache(maxsize=8192)(_parse)
 
 
 def image_identity(part: dict[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import compress, repeat
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
@@ -14,8 +14,8 @@ from prefixlab.rendering.shapes import Expected
 from prefixlab.rendering.tracing import Guard, Pads, Rope, Step, Untraceable
 
 PLANS_PER_SHAPE = 16
-STORED_PIECES = 500_000
-"""Pieces and guards of all stored plans together; the shapes that were used least lately go first."""
+STORED_PIECES = 100_000
+"""Pieces, guards and shapes of all stored plans together; the shapes that got their plan first go first."""
 
 
 class Filled(NamedTuple):
@@ -84,27 +84,35 @@ class PlanBook:
     """The plans of a template by shape; a shape that cannot be traced has none."""
 
     def __init__(self) -> None:
-        self._plans: OrderedDict[Hashable, list[Plan]] = OrderedDict()
-        self._pieces = 0
+        self._plans: OrderedDict[tuple[Any, ...], list[Plan]] = OrderedDict()
+        self._stored = 0
 
-    def plans(self, shape: Hashable) -> list[Plan] | None:
+    def plans(self, shape: tuple[Any, ...]) -> list[Plan] | None:
         """The plans of a shape, the one used last first; None for a shape that was not met before."""
         return self._plans.get(shape)
 
-    def refuse(self, shape: Hashable) -> None:
+    def refuse(self, shape: tuple[Any, ...]) -> None:
         """Keep in mind that the shape cannot be traced."""
-        self._plans[shape] = []
+        self._entry(shape)
 
-    def add(self, shape: Hashable, plan: Plan) -> None:
-        plans = self._plans.setdefault(shape, [])
+    def add(self, shape: tuple[Any, ...], plan: Plan) -> None:
+        plans = self._entry(shape)
         plans.insert(0, plan)
-        self._pieces += plan.size
+        self._stored += plan.size
         if len(plans) > PLANS_PER_SHAPE:
-            self._pieces -= plans.pop().size
-        self._plans.move_to_end(shape)
-        while self._pieces > STORED_PIECES and len(self._plans) > 1:
-            _, old = self._plans.popitem(last=False)
-            self._pieces -= sum([plan.size for plan in old])
+            self._stored -= plans.pop().size
+        while self._stored > STORED_PIECES and len(self._plans) > 1:
+            old_shape, old = self._plans.popitem(last=False)
+            self._stored -= len(old_shape) + sum([plan.size for plan in old])
+
+    def _entry(self, shape: tuple[Any, ...]) -> list[Plan]:
+        plans = self._plans.get(shape)
+        if plans is None:
+            plans = self._plans[shape] = []
+            self._stored += len(shape)
+        else:
+            self._plans.move_to_end(shape)
+        return plans
 
 
 def _pieces(

@@ -59,7 +59,14 @@ def _signature(value: Any, key: str = "") -> Any:
     if kind is dict:
         if key == "arguments":
             return dict
-        return (dict, *value, *[_signature(inner, name) for name, inner in value.items()])
+        signature: list[Any] = [dict]
+        for name, inner in value.items():
+            signature.append(name)
+            if type(inner) is str:
+                signature.append(inner if name in PINNED_KEYS else str)
+            else:
+                signature.append(_signature(inner, name))
+        return tuple(signature)
     if kind is list:
         return (list, *[_signature(inner) for inner in value])
     if kind is Parts:
@@ -91,6 +98,8 @@ class TracedConversation:
         if conversation.tools:
             self.contents.append(Expected(None, "tools", True))
         documents = conversation.documents
+        if documents:
+            self.contents.append(Expected(None, "documents", True))
         self.documents = (
             self._traced(documents, Step("documents"), "documents", "documents") if documents else documents
         )
