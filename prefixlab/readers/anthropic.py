@@ -8,7 +8,7 @@ from typing import Any
 from prefixlab.contracts import ReadOptions
 from prefixlab.readers.answers import blocks_output
 from prefixlab.readers.complaints import bad_record, shown
-from prefixlab.readers.envelope import BATCH_KEY, Envelope, Record
+from prefixlab.readers.envelope import BATCH_KEY, Envelope, Record, envelope_of
 from prefixlab.readers.facts import make_request, scalar
 from prefixlab.readers.messages import check_messages
 from prefixlab.records import AnthropicChat, Location, Output, Request
@@ -23,7 +23,7 @@ class AnthropicMessages:
     def recognises(self, record: Any) -> bool:
         if type(record) is not dict:
             return False
-        envelope = Envelope(record)
+        envelope = envelope_of(record)
         if envelope.kind == BATCH_KEY:
             return "params" in record or "result" in record
         return envelope.kind == "messages" and has_signs(envelope)
@@ -31,7 +31,7 @@ class AnthropicMessages:
     def requests(self, record: Any, where: Location, options: ReadOptions) -> Iterable[Request]:
         if type(record) is not dict:
             raise bad_record(where, f"a request must be a JSON object, not {shown(record)}")
-        envelope = Envelope(record)
+        envelope = envelope_of(record)
         body = envelope.body
         if "messages" not in body:
             what = "a batch result holds an answer and no prompt" if "result" in record else "no messages"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from prefixlab.readers.complaints import bad_record, shown
-from prefixlab.readers.envelope import Envelope
+from prefixlab.readers.envelope import Envelope, envelope_of
 from prefixlab.records import BlockHashes, Location
 
 TRACE_KEYS = ("hash_ids", "input_length")
@@ -19,7 +19,7 @@ def logged_blocks(record: Any, default_block: int, where: Location) -> tuple[Env
     """
     if type(record) is not dict:
         raise bad_record(where, f"a trace's record must be a JSON object, not {shown(record)}")
-    envelope = Envelope(record)
+    envelope = envelope_of(record)
     body = envelope.body
     ids, length, block = body.get("hash_ids"), body.get("input_length"), body.get("block_size", default_block)
     if type(ids) is not list:

@@ -140,6 +140,18 @@ class Envelope:
         return False
 
 
+_newest: Envelope | None = None
+
+
+def envelope_of(record: Record) -> Envelope:
+    """A record taken apart; the newest one is remembered, since it is recognised first and then read."""
+    global _newest
+    envelope = _newest
+    if envelope is None or envelope.record is not record:
+        envelope = _newest = Envelope(record)
+    return envelope
+
+
 def _first_filled(item: Record, keys: tuple[str, ...]) -> str | None:
     """The first of the keys that has a value; where all are null, there is none."""
     for key in keys:

@@ -8,7 +8,7 @@ from typing import Any
 from prefixlab.contracts import ReadOptions
 from prefixlab.readers.answers import message_output
 from prefixlab.readers.complaints import bad_record, shown
-from prefixlab.readers.envelope import Envelope, Record, as_object
+from prefixlab.readers.envelope import Envelope, Record, as_object, envelope_of
 from prefixlab.readers.facts import make_request
 from prefixlab.readers.messages import check_messages
 from prefixlab.records import Body, Chat, Location, Output, Request, Text
@@ -28,13 +28,13 @@ class LangfuseObservations:
     def recognises(self, record: Any) -> bool:
         if type(record) is not dict:
             return False
-        envelope = Envelope(record)
+        envelope = envelope_of(record)
         return envelope.kind == "input" and is_observation(envelope)
 
     def requests(self, record: Any, where: Location, options: ReadOptions) -> Iterable[Request]:
         if type(record) is not dict:
             raise bad_record(where, f"an observation must be a JSON object, not {shown(record)}")
-        envelope = Envelope(record)
+        envelope = envelope_of(record)
         return (make_request(envelope, where, options, _body(envelope.body, where), _output(record.get("output"))),)
 
 

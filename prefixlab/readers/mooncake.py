@@ -7,7 +7,7 @@ from typing import Any
 
 from prefixlab.contracts import ReadOptions
 from prefixlab.readers.block_hashes import TRACE_KEYS, logged_blocks
-from prefixlab.readers.envelope import Envelope
+from prefixlab.readers.envelope import envelope_of
 from prefixlab.readers.facts import make_request
 from prefixlab.records import Location, Request
 
@@ -21,7 +21,7 @@ class MooncakeTrace:
     def recognises(self, record: Any) -> bool:
         if type(record) is not dict:
             return False
-        envelope = Envelope(record)
+        envelope = envelope_of(record)
         return envelope.kind in TRACE_KEYS and "chat_id" not in envelope.body
 
     def requests(self, record: Any, where: Location, options: ReadOptions) -> Iterable[Request]:

@@ -8,7 +8,7 @@ from typing import Any
 from prefixlab.contracts import ReadOptions
 from prefixlab.readers import openai_chat, openai_responses, plain
 from prefixlab.readers.complaints import bad_record, shown
-from prefixlab.readers.envelope import Envelope
+from prefixlab.readers.envelope import envelope_of
 from prefixlab.records import Location, Request
 
 
@@ -24,7 +24,7 @@ class OpenAIBatch:
             raise bad_record(where, f"a batch request must be a JSON object, not {shown(record)}")
         if "body" not in record and "response" in record:
             raise bad_record(where, "a batch result holds an answer and no prompt", "Give the file sent to the batch")
-        envelope = Envelope(record)
+        envelope = envelope_of(record)
         body = envelope.body
         if "messages" in body:
             return (openai_chat.FORMAT.request(envelope, where, options),)

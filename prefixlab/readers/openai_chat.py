@@ -10,13 +10,17 @@ from prefixlab.contracts import ReadOptions
 from prefixlab.readers import anthropic
 from prefixlab.readers.answers import chat_output
 from prefixlab.readers.complaints import bad_record, shown
-from prefixlab.readers.envelope import Envelope, Record, as_object
+from prefixlab.readers.envelope import Envelope, Record, as_object, envelope_of
 from prefixlab.readers.facts import make_request
 from prefixlab.readers.messages import check_messages
 from prefixlab.records import Chat, Location, Request
 
 _PARAMETERS = ("model_parameters", "proxy_server_request", "optional_params")
 """Where gateways keep the tools of a request whose messages they log by themselves."""
+_SETTINGS = frozenset(
+    ("tools", "functions", "documents", "chat_template_kwargs", "reasoning_effort", "add_generation_prompt",
+     "continue_final_message", *_PARAMETERS)
+)  # fmt: skip
 _NO_KWARGS: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -27,19 +31,22 @@ class OpenAIChat:
     def recognises(self, record: Any) -> bool:
         if type(record) is not dict:
             return False
-        envelope = Envelope(record)
+        envelope = envelope_of(record)
         return envelope.kind == "messages" and not anthropic.has_signs(envelope)
 
     def requests(self, record: Any, where: Location, options: ReadOptions) -> Iterable[Request]:
         if type(record) is not dict:
             raise bad_record(where, f"a chat request must be a JSON object, not {shown(record)}")
-        return (self.request(Envelope(record), where, options),)
+        return (self.request(envelope_of(record), where, options),)
 
     def request(self, envelope: Envelope, where: Location, options: ReadOptions) -> Request:
         """The request of a chat body that a wrapper of any kind holds."""
         messages, paths = _logged_messages(envelope.body, where)
         check_messages(messages, where)
-        chat = Chat(messages, *_settings(envelope), paths)
+        if paths is None and _SETTINGS.isdisjoint(envelope.body):
+            chat = Chat(messages)
+        else:
+            chat = Chat(messages, *_settings(envelope), paths)
         return make_request(envelope, where, options, chat, chat_output(envelope.response))
 
 

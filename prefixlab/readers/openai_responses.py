@@ -8,7 +8,7 @@ from typing import Any
 from prefixlab.contracts import ReadOptions
 from prefixlab.readers.answers import blocks_output
 from prefixlab.readers.complaints import bad_record, shown
-from prefixlab.readers.envelope import Envelope, Record, as_object
+from prefixlab.readers.envelope import Envelope, Record, as_object, envelope_of
 from prefixlab.readers.facts import make_request, scalar
 from prefixlab.readers.langfuse import is_observation
 from prefixlab.records import Chat, Location, Output, Request
@@ -23,7 +23,7 @@ class OpenAIResponses:
     def recognises(self, record: Any) -> bool:
         if type(record) is not dict:
             return False
-        envelope = Envelope(record)
+        envelope = envelope_of(record)
         if envelope.kind != "input" or is_observation(envelope):
             return False
         given = envelope.body["input"]
@@ -35,7 +35,7 @@ class OpenAIResponses:
     def requests(self, record: Any, where: Location, options: ReadOptions) -> Iterable[Request]:
         if type(record) is not dict:
             raise bad_record(where, f"a Responses request must be a JSON object, not {shown(record)}")
-        return (self.request(Envelope(record), where, options),)
+        return (self.request(envelope_of(record), where, options),)
 
     def request(self, envelope: Envelope, where: Location, options: ReadOptions) -> Request:
         """The request of a Responses body that a wrapper of any kind holds."""
@@ -67,7 +67,7 @@ class OpenAIResponses:
 
     def notes(self, record: Any) -> Iterable[str]:
         """What of the prompt the record does not hold."""
-        body = Envelope(record).body
+        body = envelope_of(record).body
         if any(body.get(key) for key in _HISTORY_KEYS):
             yield "the log lacks the history that previous_response_id or conversation points to"
         items = body.get("input")

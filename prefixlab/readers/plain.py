@@ -8,7 +8,7 @@ from typing import Any
 from prefixlab.contracts import ReadOptions
 from prefixlab.readers.answers import chat_output
 from prefixlab.readers.complaints import bad_record, shown
-from prefixlab.readers.envelope import Envelope, Record
+from prefixlab.readers.envelope import Envelope, Record, envelope_of
 from prefixlab.readers.facts import make_request
 from prefixlab.readers.server_lines import ServerLine
 from prefixlab.readers.token_bytes import to_token_bytes
@@ -24,7 +24,7 @@ class Plain:
     def recognises(self, record: Any) -> bool:
         if type(record) is not dict:
             return type(record) is str
-        envelope = Envelope(record)
+        envelope = envelope_of(record)
         return envelope.kind in _KEYS and type(envelope.body[envelope.kind]) in (str, list)
 
     def requests(self, record: Any, where: Location, options: ReadOptions) -> Iterable[Request]:
@@ -32,7 +32,7 @@ class Plain:
             return (Request(f"line {where.line}", where, Text(record, "")),)
         if type(record) is not dict:
             raise bad_record(where, f"a plain prompt is text or an object with `prompt` or `text`, not {shown(record)}")
-        return self.of_object(Envelope(record), where, options)
+        return self.of_object(envelope_of(record), where, options)
 
     def of_object(self, envelope: Envelope, where: Location, options: ReadOptions) -> list[Request]:
         """The requests of a completions body that a wrapper of any kind holds."""

@@ -51,8 +51,15 @@ def _joined(
     name = half[1] or half[2]
     if name in waiting:
         first, other = waiting.pop(name)
-        yield first, ServerLine(f"{other}\n{line}")
-        return
+        if _is_details(other) != _is_details(line):
+            yield first, ServerLine(f"{other}\n{line}")
+            return
+        yield first, other
     waiting[name] = (number, line)
     if len(waiting) > _WAITING:
         yield waiting.popitem(last=False)[1]
+
+
+def _is_details(line: str) -> bool:
+    half = _HALF.search(line)
+    return half is not None and half[2] is not None

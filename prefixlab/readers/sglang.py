@@ -8,7 +8,7 @@ from typing import Any
 
 from prefixlab.contracts import ReadOptions
 from prefixlab.readers.complaints import bad_record, shown
-from prefixlab.readers.envelope import Envelope, Record
+from prefixlab.readers.envelope import Envelope, Record, envelope_of
 from prefixlab.readers.facts import make_request
 from prefixlab.readers.python_text import NoLiteral, any_literal, fields, literal_at
 from prefixlab.readers.server_lines import ServerLine
@@ -16,9 +16,8 @@ from prefixlab.readers.timestamps import to_seconds
 from prefixlab.readers.token_bytes import to_token_bytes
 from prefixlab.records import Body, Location, Output, Request, Text, TokenIds
 
-_LINE = re.compile(
-    r"(?:\[(?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)[^\]]*\].*?)?(?P<event>Receive|Finish): obj=\w+(?=\()"
-)
+_EVENT = re.compile(r"(Receive|Finish): obj=\w+(?=\()")
+_TIME = re.compile(r"[^\[]{0,100}\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)")
 _FIELDS = frozenset(("rid", "text", "input_ids", "lora_path", "extra_key", "cache_salt"))
 _HALF = 1024
 _LEVEL = "Log with --log-requests-level 3, or use --skip-bad"
@@ -30,8 +29,8 @@ class SGLangLog:
 
     def recognises(self, record: Any) -> bool:
         if isinstance(record, ServerLine):
-            return _LINE.search(record) is not None
-        return type(record) is dict and Envelope(record).kind == "obj" and _is_event(record)
+            return _EVENT.search(record) is not None
+        return type(record) is dict and envelope_of(record).kind == "obj" and _is_event(record)
 
     def requests(self, record: Any, where: Location, options: ReadOptions) -> Iterable[Request]:
         if isinstance(record, str):
@@ -118,10 +117,10 @@ def _output(out: Record, report: Record) -> Output | None:
 
 def _from_line(line: str, where: Location) -> Record:
     """A line of the text form as the event that the JSON form would have been."""
-    match = _LINE.search(line)
+    match = _EVENT.search(line)
     if match is None:
         raise bad_record(where, "no `Finish` line of SGLang")
-    if match["event"] == "Receive":
+    if match[1] == "Receive":
         return {"event": "request.received", "obj": {}}
     obj: Record = {}
     end = match.end()
@@ -137,8 +136,9 @@ def _from_line(line: str, where: Location) -> Record:
     answer = line.find("out={", end)
     out = any_literal(line[answer + len("out=") :]) if answer >= 0 else None
     event: Record = {"event": "request.finished", "rid": obj.get("rid"), "obj": obj}
-    if match["time"]:
-        event["timestamp"] = match["time"]
+    time = _TIME.match(line)
+    if time is not None:
+        event["timestamp"] = time[1]
     return {**event, "out": out if type(out) is dict else {}}
 
 

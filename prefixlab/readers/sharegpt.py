@@ -7,7 +7,7 @@ from typing import Any
 
 from prefixlab.contracts import ReadOptions
 from prefixlab.readers.complaints import bad_record, shown
-from prefixlab.readers.envelope import Envelope, Record
+from prefixlab.readers.envelope import Record, envelope_of
 from prefixlab.readers.facts import make_request
 from prefixlab.records import Chat, Location, Output, Request
 
@@ -30,11 +30,11 @@ class Conversations:
     def recognises(self, record: Any) -> bool:
         if type(record) is not dict:
             return False
-        envelope = Envelope(record)
+        envelope = envelope_of(record)
         return envelope.kind in _KEYS and type(envelope.body[envelope.kind]) is list
 
     def requests(self, record: Any, where: Location, options: ReadOptions) -> Iterable[Request]:
-        envelope = Envelope(record) if type(record) is dict else None
+        envelope = envelope_of(record) if type(record) is dict else None
         key = _key(envelope.body) if envelope else None
         if envelope is None or key is None:
             raise bad_record(where, "no list of turns in `conversations` or `conversation`")

@@ -11,7 +11,7 @@ from typing import Any
 from prefixlab.contracts import ReadOptions
 from prefixlab.readers.answers import chat_output
 from prefixlab.readers.complaints import bad_record, shown
-from prefixlab.readers.envelope import Envelope
+from prefixlab.readers.envelope import Envelope, envelope_of
 from prefixlab.readers.facts import make_request, scalar
 from prefixlab.readers.token_bytes import to_token_bytes
 from prefixlab.records import Location, Output, Request, TokenIds
@@ -22,12 +22,12 @@ class TokenIdRecords:
     summary = "token ids: prompt_token_ids, with output_token_ids where logged"
 
     def recognises(self, record: Any) -> bool:
-        return type(record) is dict and Envelope(record).kind in ("prompt_token_ids", "input_ids")
+        return type(record) is dict and envelope_of(record).kind in ("prompt_token_ids", "input_ids")
 
     def requests(self, record: Any, where: Location, options: ReadOptions) -> Iterable[Request]:
         if type(record) is not dict:
             raise bad_record(where, f"a record of token ids must be a JSON object, not {shown(record)}")
-        envelope = Envelope(record)
+        envelope = envelope_of(record)
         tokens = _ids(envelope, ("prompt_token_ids", "input_ids"), where)
         if tokens is None:
             raise bad_record(where, "no `prompt_token_ids`", "Log the ids of the prompt")

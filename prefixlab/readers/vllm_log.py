@@ -19,7 +19,8 @@ _ID = re.compile(r"Received request (\S+): |Request (\S+) details: ")
 _PROMPT = re.compile(r"(?:Received request \S+:|details:) prompt: ")
 _WHOLE = "Log without --max-log-len, or use --skip-bad"
 _IDS = "prompt_token_ids: "
-_LORA = re.compile(r"lora_request: LoRARequest\(.*?lora_name=")
+_LORA = "lora_request: "
+_LORA_NAME = re.compile(r"LoRARequest\(.{0,200}?lora_name=")
 
 
 class VLLMLog:
@@ -72,11 +73,14 @@ def _body(line: str, where: Location) -> Body:
 
 
 def _lora(line: str) -> str | None:
-    match = _LORA.search(line)
+    # Of two lines about one request the one that is no `details` line tells of the LoRA, behind all user text.
+    received = next((part for part in line.split("\n") if (match := _ID.search(part)) and match[1]), "")
+    position = received.rfind(_LORA)
+    match = _LORA_NAME.match(received, position + len(_LORA)) if position >= 0 else None
     if match is None:
         return None
     try:
-        name, _ = literal_at(line, match.end())
+        name, _ = literal_at(received, match.end())
     except NoLiteral:
         return None
     return name if isinstance(name, str) else None

@@ -208,9 +208,9 @@ def test_damaged_archives(reading: Write) -> None:
 
 
 def test_bombs_are_streamed(reading: Write) -> None:
-    for data in (gzip.compress(b"\n" * 50_000_000 + LINES), zstandard.compress(b"\n" * 50_000_000 + LINES)):
+    for data in (gzip.compress(b"\n" * 2_000_000 + LINES), zstandard.compress(b"\n" * 2_000_000 + LINES)):
         requests, _ = reading(data, limit=1)
-        assert lines(requests) == [50_000_001]
+        assert lines(requests) == [2_000_001]
 
 
 def test_utf16_is_named(reading: Write) -> None:
@@ -266,12 +266,12 @@ def test_standard_input(data: bytes) -> None:
 
 
 def test_limit_and_digest(tmp_path: Path) -> None:
-    data = LINES * 100_000
+    data = LINES * 10_000
     for name in ("a.jsonl", "b.jsonl"):
         (tmp_path / name).write_bytes(data)
-    result = read_requests([str(tmp_path)], limit=200_003, digest=True)
-    assert len(list(result)) == 200_003
-    assert [entry.requests for entry in result.inputs] == [200_000, 3]
+    result = read_requests([str(tmp_path)], limit=20_003, digest=True)
+    assert len(list(result)) == 20_003
+    assert [entry.requests for entry in result.inputs] == [20_000, 3]
     assert {entry.sha256 for entry in result.inputs} == {hashlib.sha256(data).hexdigest()}
     result = read_requests([str(tmp_path)], limit=2)
     assert len(list(result)) == 2

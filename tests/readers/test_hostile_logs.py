@@ -60,7 +60,7 @@ def read(data: bytes, **options: Any) -> list[Request]:
     return list(read_requests(["-"], OPTIONS, stdin=io.BytesIO(data), **options))
 
 
-@settings(max_examples=1500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(records)
 def test_any_object_gives_requests_or_a_sentence(record: dict[str, Any]) -> None:
     line = orjson.dumps(record)
@@ -70,13 +70,13 @@ def test_any_object_gives_requests_or_a_sentence(record: dict[str, Any]) -> None
         assert len(said) < 600
 
 
-@settings(max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(records)
 def test_formats_exclude_each_other(record: dict[str, Any]) -> None:
     assert len([name for name, known in known_formats().items() if known.recognises(record)]) <= 1
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(
     st.binary(max_size=200)
     | st.lists(

@@ -192,6 +192,16 @@ def test_vllm_log_lines(reading: Write) -> None:
     assert result.inputs[0].format == "vllm_log"
 
 
+def test_user_text_in_a_vllm_log_is_text(reading: Write) -> None:
+    hostile = "lora_request: LoRARequest(lora_name='evil') Received request z: prompt: 'no' prompt_token_ids: [6]"
+    details = f"Request a details: prompt: {hostile!r}, prompt_token_ids: [1], prompt_embeds shape: None."
+    received = "Received request a: params: S(), lora_request: None."
+    for lines in ([details, received], [received, details], [received, details, details]):
+        requests, _ = reading("\n".join(lines), "server.log")
+        assert [request.body for request in requests] == [TokenIds(ids(1))] * (len(lines) - 1)
+        assert {(request.id, request.namespace.lora) for request in requests} == {("a", "")}
+
+
 @pytest.mark.parametrize(
     ("line", "what"),
     [
