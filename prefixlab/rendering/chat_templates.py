@@ -16,9 +16,9 @@ from prefixlab.rendering.anthropic import as_conversation
 from prefixlab.rendering.conversations import Conversation, Preparation, ToolArguments, plain
 from prefixlab.rendering.plans import Filled, Plan, PlanBook
 from prefixlab.rendering.sandbox import ChatEnvironment
-from prefixlab.rendering.shapes import TracedConversation, pinned_key, shape_of
+from prefixlab.rendering.shapes import Place, TracedConversation, pinned_key, shape_of
 from prefixlab.rendering.sources import TemplateSource
-from prefixlab.rendering.tracing import Rope, Untraceable, concatenate
+from prefixlab.rendering.tracing import Rope, Step, Untraceable, concatenate
 
 FIXED_DATE = datetime(2026, 1, 1, tzinfo=UTC)
 """What `strftime_now` tells for a record without a time."""
@@ -26,6 +26,9 @@ FIXED_DATE = datetime(2026, 1, 1, tzinfo=UTC)
 CHECKED_USES = 2
 """How often a plan is compared with plain rendering before it is trusted (in a log where nearly each request has a
 shape of its own: for one request in eight)."""
+
+FRESH_PLACES = 10_000
+"""After so many plans the shared places are made anew, for a hostile log could make them grow without end."""
 
 CONTINUE_MARK = "CONTINUE_FINAL_MESSAGE_TAG "
 """What `transformers` puts behind the final message to find its end again."""
@@ -46,7 +49,8 @@ class ChatTemplateRenderer:
         self._environment = ChatEnvironment()
         self._book = PlanBook()
         self._tracing = True
-        self._planned = self._checked = 0
+        self._traced = self._planned = self._checked = 0
+        self._places: tuple[Place, Place]
         self._special_tokens = dict(source.special_tokens)
         self._default = self._compile(source.text, source.path)
         self._with_tools = self._compile(source.tool_text, source.path) if source.tool_text else self._default
@@ -140,7 +144,10 @@ class ChatTemplateRenderer:
         """A new plan, recorded on this conversation; None if what the template does with it cannot be recorded."""
         environment = self._environment
         try:
-            traced = TracedConversation(conversation)
+            if self._traced % FRESH_PLACES == 0:
+                self._places = (Place(Step("messages"), "messages"), Place(Step("documents"), "documents"))
+            self._traced += 1
+            traced = TracedConversation(conversation, *self._places)
             environment.now, environment.clock_read = traced.now(now), False
             template = self._with_tools if conversation.tools else self._default
             if conversation.continue_final_message:
@@ -218,7 +225,7 @@ class ChatTemplateRenderer:
 
 def _marked(message: dict[str, Any]) -> dict[str, Any]:
     """The message with the mark behind its content, or behind the last text of it."""
-    content = message.get("content")
+    content: Any = message.get("content")
     if isinstance(content, list) and content:
         last = {**content[-1], "text": content[-1]["text"] + CONTINUE_MARK}
         return {**message, "content": [*content[:-1], last]}

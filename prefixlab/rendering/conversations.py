@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
-from prefixlab.records import Chat
+from prefixlab.records import Chat, Origin
 
 ToolArguments = Literal["parsed", "raw"]
 
@@ -102,15 +102,16 @@ class Conversation:
     def content_path(self, index: int) -> str:
         return self.content_paths[index] if self.content_paths else f"messages[{index}].content"
 
-    def place(self, path: str) -> str:
+    def place(self, origin: Origin) -> Origin:
         """Where a place of the conversation is in the body."""
+        path = origin.path
         end = len(path) if self.paths else 0
         while end > 0:
             found = self.paths.get(path[:end])
             if found is not None:
-                return found + path[end:]
+                return Origin(found + path[end:], origin.role)
             end = max(path.rfind(".", 0, end), path.rfind("[", 0, end))
-        return path
+        return origin
 
 
 class Preparation:

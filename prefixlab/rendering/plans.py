@@ -49,7 +49,7 @@ class Plan:
         output: Any,
         guards: list[Guard],
         contents: list[Expected],
-        place: Callable[[str], str],
+        place: Callable[[Origin], Origin],
         *,
         image_tokens: int,
         reads_clock: bool,
@@ -57,7 +57,11 @@ class Plan:
         parts = output.parts if isinstance(output, Rope) else [output]
         self._pieces, segments = _pieces(parts, place, image_tokens)
         seen = {piece.origin.path for piece in self._pieces}
-        missing = [expected._replace(path=place(expected.path)) for expected in contents if expected.path not in seen]
+        missing = [
+            expected._replace(path=place(Origin(expected.path, "")).path)
+            for expected in contents
+            if expected.path not in seen
+        ]
         self._dropped = [expected for expected in missing if not any([path.startswith(expected.path) for path in seen])]
         self.first = Filled(segments, tuple([expected.path for expected in self._dropped if expected.there]))
         """The request that was traced."""
@@ -116,43 +120,39 @@ class PlanBook:
 
 
 def _pieces(
-    parts: list[Any], place: Callable[[str], str], image_tokens: int
+    parts: list[Any], place: Callable[[Origin], Origin], image_tokens: int
 ) -> tuple[list[Segment | Hole], tuple[Segment, ...]]:
     """The parts of an output as constant segments and holes, and the segments of the request at hand."""
     pieces: list[Segment | Hole] = []
     segments: list[Segment] = []
-    literal: list[str] = []
-
-    def flush() -> None:
-        text = "".join(literal)
-        literal.clear()
-        if text:
-            pieces.append(Segment(text, TEMPLATE))
-            segments.append(pieces[-1])  # type: ignore[arg-type]
-
+    literal = ""
     for part in parts:
         if type(part) is str:
-            literal.append(part)
+            literal += part
             continue
         if part.origin is None:
             raise Untraceable("an image inside an operation")
-        origin = Origin(place(part.origin.path), part.origin.role)
+        origin = place(part.origin)
         if isinstance(part, Pads):
-            flush()
-            pieces.append(Hole(part.step, origin, part.value))
-            segments.append(Segment(part.value, origin, part.identity, image_tokens))
+            segment = Segment(part.value, origin, part.identity, image_tokens)
+            piece: Segment | Hole = Hole(part.step, origin, part.value)
+        else:
+            segment = Segment(part.value, origin)
+            piece = segment if part.step is None else Hole(part.step, origin)
+        if not segment.text and piece is segment:
             continue
-        segment = Segment(part.value, origin)
-        if part.step is not None:
-            flush()
-            pieces.append(Hole(part.step, origin))
-            if part.value:
-                segments.append(segment)
-        elif part.value:
-            flush()
-            pieces.append(segment)
+        if literal:
+            ahead = Segment(literal, TEMPLATE)
+            pieces.append(ahead)
+            segments.append(ahead)
+            literal = ""
+        pieces.append(piece)
+        if segment.text:
             segments.append(segment)
-    flush()
+    if literal:
+        ahead = Segment(literal, TEMPLATE)
+        pieces.append(ahead)
+        segments.append(ahead)
     return pieces, tuple(segments)
 
 

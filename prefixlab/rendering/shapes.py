@@ -76,6 +76,36 @@ def _signature(value: Any, key: str = "") -> Any:
     raise Untraceable(f"a value of type {kind.__name__}")
 
 
+class Place:
+    """A place in a conversation: the step that reads it and its JSON path. Requests share places, so that a log of
+    many shapes does not make them again for each."""
+
+    __slots__ = ("_children", "_origins", "path", "step")
+
+    def __init__(self, step: Step, path: str) -> None:
+        self.step = step
+        self.path = path
+        self._children: dict[str | int, Place] = {}
+        self._origins: dict[str, Origin] = {}
+
+    def child(self, key: str | int) -> Place:
+        found = self._children.get(key)
+        if found is None:
+            path = f"{self.path}.{key}" if type(key) is str else f"{self.path}[{key}]"
+            found = self._children[key] = Place(Step("{}[{}]", (self.step, key)), path)
+        return found
+
+    def moved(self, path: str) -> Place:
+        """The same place of the conversation, which stands elsewhere in the body."""
+        return self if path == self.path else Place(self.step, path)
+
+    def origin(self, role: str) -> Origin:
+        found = self._origins.get(role)
+        if found is None:
+            found = self._origins[role] = Origin(self.path, role)
+        return found
+
+
 class Expected(NamedTuple):
     """Something that should come out of a template, or else was dropped: what computes it (None: part of the shape),
     its path, and whether there is any of it in the request at hand."""
@@ -88,21 +118,15 @@ class Expected(NamedTuple):
 class TracedConversation:
     """A conversation's values traced, for one run of a template. `contents` are what should come out."""
 
-    def __init__(self, conversation: Conversation) -> None:
+    def __init__(self, conversation: Conversation, messages: Place, documents: Place) -> None:
         self.guards: list[Guard] = []
         self.contents: list[Expected] = []
-        self._conversation = conversation
-        root = Step("messages")
-        self.messages = [self._message(index, message, root) for index, message in enumerate(conversation.messages)]
+        self._content_paths = conversation.content_paths
+        self.messages = [self._message(index, each, messages) for index, each in enumerate(conversation.messages)]
         self.tools = self._pinned(conversation.tools, "tools", "tools")
-        if conversation.tools:
-            self.contents.append(Expected(None, "tools", True))
-        documents = conversation.documents
-        if documents:
-            self.contents.append(Expected(None, "documents", True))
-        self.documents = (
-            self._traced(documents, Step("documents"), "documents", "documents") if documents else documents
-        )
+        self.documents = self._traced(conversation.documents, documents, "documents")
+        self.contents += [Expected(None, "tools", True)] if self.tools else []
+        self.contents += [Expected(None, "documents", True)] if self.documents else []
         self.template_kwargs = {
             name: self._pinned(value, f"chat_template_kwargs.{name}", "template")
             for name, value in conversation.template_kwargs.items()
@@ -112,26 +136,37 @@ class TracedConversation:
         """The time of the request, traced."""
         return Traced(value, Step("now"), Origin("strftime_now", "template"), self.guards)
 
-    def _message(self, index: int, message: dict[str, Any], root: Step) -> dict[str, Any]:
-        step = Step("{}[{}]", (root, index))
-        role, path = message.get("role"), self._conversation.content_path(index)
+    def _message(self, index: int, message: dict[str, Any], messages: Place) -> dict[str, Any]:
+        place = messages.child(index)
+        content = place.child("content")
+        if self._content_paths is not None:
+            path = self._content_paths[index]
+            content = content.moved(path)
+            place = place.moved(path.removesuffix(".content") if path.endswith(".content") else place.path)
+        role = message.get("role")
         role = role if type(role) is str else ""
         traced: dict[str, Any] = {}
         for key, value in message.items():
-            if key in PINNED_KEYS:
-                traced[key] = value
-                continue
-            inner = Step("{}[{}]", (step, key))
             if key == "content":
+                traced[key] = self._traced(value, content, role)
                 if type(value) is str:
-                    traced[key] = Traced(value, inner, Origin(path, role), self.guards)
-                    self.contents.append(Expected(inner, path, bool(value)))
-                else:
-                    traced[key] = self._traced(value, inner, path, role, key)
+                    self.contents.append(Expected(content.step, content.path, bool(value)))
             else:
-                base = path.removesuffix(".content") if path.endswith(".content") else f"messages[{index}]"
-                traced[key] = self._traced(value, inner, f"{base}.{key}", role, key)
+                traced[key] = value if key in PINNED_KEYS else self._traced(value, place.child(key), role, key)
         return traced
+
+    def _traced(self, value: Any, place: Place, role: str, key: str = "") -> Any:
+        kind = type(value)
+        if kind is str:
+            return value if key in PINNED_KEYS else Traced(value, place.step, place.origin(role), self.guards)
+        if kind is dict:
+            if key == "arguments":
+                self.contents.append(Expected(place.step, place.path, bool(value)))
+                return Traced(value, place.step, place.origin(role), self.guards)
+            return {name: self._traced(inner, place.child(name), role, name) for name, inner in value.items()}
+        if kind is list:
+            return [self._traced(inner, place.child(index), role) for index, inner in enumerate(value)]
+        return self._parts(value, place.step, role) if kind is Parts else value
 
     def _parts(self, parts: Parts, step: Step, role: str) -> Any:
         pieces: list[Any] = []
@@ -150,27 +185,6 @@ class TracedConversation:
         if len(pieces) == 1:
             return pieces[0]
         return Rope(pieces) if pieces else ""
-
-    def _traced(self, value: Any, step: Step, path: str, role: str, key: str = "") -> Any:
-        kind = type(value)
-        if kind is str:
-            return value if key in PINNED_KEYS else Traced(value, step, Origin(path, role), self.guards)
-        if kind is dict:
-            if key == "arguments":
-                self.contents.append(Expected(step, path, bool(value)))
-                return Traced(value, step, Origin(path, role), self.guards)
-            return {
-                name: self._traced(inner, Step("{}[{}]", (step, name)), f"{path}.{name}", role, name)
-                for name, inner in value.items()
-            }
-        if kind is Parts:
-            return self._parts(value, step, role)
-        if kind is list:
-            return [
-                self._traced(inner, Step("{}[{}]", (step, index)), f"{path}[{index}]", role)
-                for index, inner in enumerate(value)
-            ]
-        return value
 
     def _pinned(self, value: Any, path: str, role: str) -> Any:
         """A value that is part of the shape: each text or mapping knows its place and needs no guard."""

@@ -308,6 +308,7 @@ class Rope:
         raise Untraceable("a rope in an operation that does not know it")
 
     __str__ = __repr__ = __format__ = __hash__ = __int__ = __float__ = __iter__ = __index__ = _refuse
+    __bytes__ = __reversed__ = _refuse
     __mod__ = __rmod__ = __mul__ = __rmul__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
 
 
