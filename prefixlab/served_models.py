@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any, Literal
 
 from prefixlab.contracts import Renderer, TextTokenizer
@@ -231,14 +233,22 @@ class ServedModels:
     def _served(self, name: str) -> ServedModel:
         if name not in self._of_tokenizer:
             tokenizer = load_tokenizer(name, offline=self._offline)
-            self._of_tokenizer[name] = ServedModel(tokenizer, self._renderer)
+            self._of_tokenizer[name] = ServedModel(tokenizer, partial(self._renderer, name))
         return self._of_tokenizer[name]
 
-    def _renderer(self, tokenizer: TextTokenizer, anthropic: bool) -> Renderer:
+    def _renderer(self, asked: str, tokenizer: TextTokenizer, anthropic: bool) -> Renderer:
         wanted = self._chat_template
         if wanted == "auto":
-            wanted = "anthropic" if anthropic else _TEMPLATES.get(tokenizer.name, tokenizer.source)
+            wanted = "anthropic" if anthropic else _template_of(asked, tokenizer)
         return load_renderer(wanted, **self._options)
+
+
+def _template_of(asked: str, tokenizer: TextTokenizer) -> str:
+    """The chat template that goes with a tokenizer: its own folder's, else the one that is built in for its name."""
+    path = Path(asked)
+    if path.exists():
+        return str(path if path.is_dir() else path.parent)
+    return _TEMPLATES.get(tokenizer.name, tokenizer.name)
 
 
 def _lookalikes(served: ServedModel) -> list[str]:
@@ -248,7 +258,8 @@ def _lookalikes(served: ServedModel) -> list[str]:
         return []
     taken = "a special token" if served.tokenizer.specials_in_content else "ordinary text"
     example = served.encoder.lookalike_example
-    return [f"{count} texts hold the text of a special token, such as {example}: {taken}, as in the served tokenizer."]
+    hold = "texts hold" if count > 1 else "text holds"
+    return [f"{count} {hold} what looks like a special token (`{example}`); as in the served tokenizer, it is {taken}."]
 
 
 def _dropped(dropped: Counter[str]) -> list[str]:

@@ -37,7 +37,7 @@ class Difference(NamedTuple):
     same_behind: int = 0
     """The most tokens in one stretch that are the same again somewhere behind."""
     stable_behind: int = 0
-    """The same without the turns of the conversation: system, tool and template text alone."""
+    """The same of system, tool and template text alone, without a turn of the conversation in between."""
 
 
 def differences(prompt: Prompt, other: Prompt) -> list[Difference]:
@@ -48,13 +48,15 @@ def differences(prompt: Prompt, other: Prompt) -> list[Difference]:
     found: list[Difference] = []
     same: list[int] = []
     stable: list[int] = []
+    stretch = 0
 
     def passed(piece: Piece, start: int, end: int) -> None:
+        nonlocal stretch
         if found and start < end:
             tokens = _tokens_from(piece, start, end)
             same[-1] += tokens
-            if piece.spans[-1].origin.role not in TURNS:
-                stable[-1] += tokens
+            stretch = 0 if is_turn(piece) else stretch + tokens
+            stable[-1] = max(stable[-1], stretch)
 
     for number in range(first, both):
         mine, yours = ours[number], theirs[number]
@@ -73,6 +75,7 @@ def differences(prompt: Prompt, other: Prompt) -> list[Difference]:
             found.append(Difference(number, start, end, runs[start:end], theirs_here, before, after))
             same.append(0)
             stable.append(0)
+            stretch = 0
             at = end
         passed(mine, at, len(runs))
     most_same = most_stable = 0
@@ -80,6 +83,11 @@ def differences(prompt: Prompt, other: Prompt) -> list[Difference]:
         most_same, most_stable = max(most_same, same[place]), max(most_stable, stable[place])
         found[place] = found[place]._replace(same_behind=most_same, stable_behind=most_stable)
     return found
+
+
+def is_turn(piece: Piece) -> bool:
+    """Whether a piece holds text of the conversation itself."""
+    return any([span.origin.role in TURNS for span in piece.spans])
 
 
 def first_unlike(ours: Sequence[Piece], theirs: Sequence[Piece]) -> int:

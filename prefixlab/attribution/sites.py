@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from prefixlab.attribution.differences import TURNS, Difference, differences
+from prefixlab.attribution.differences import Difference, differences, is_turn
 from prefixlab.attribution.families import Families
 from prefixlab.attribution.line_template import LineTemplate, label_before, template_of
 from prefixlab.prefix_tree import Match
@@ -124,11 +124,11 @@ class Sites:
             return
         for place, difference in enumerate(found):
             # What people and tools say differs of itself; it is a field only ahead of text that the application wrote.
-            said = prompt.pieces[difference.piece].origin.role in TURNS
+            said = is_turn(prompt.pieces[difference.piece])
             behind = difference.stable_behind if said else difference.same_behind
             if behind < self._enough:
                 break
-            if _is_reordered(found, difference.piece):
+            if (len(found) > 1 or len(difference.runs) > 1) and _is_reordered(prompt, found, difference):
                 continue
             for site, changed, start in self._sites_at(prompt, difference, skeleton):
                 site.families.add(family)
@@ -231,9 +231,17 @@ def _widened(prompt: Prompt, difference: Difference, skeleton: frozenset[Run]) -
     )
 
 
-def _is_reordered(found: Sequence[Difference], piece: int) -> bool:
-    """Whether the runs of a piece are the other's in another order: a matter of order, not of a value."""
-    here = [difference for difference in found if difference.piece == piece]
-    ours = sorted([id(run) for difference in here for run in difference.runs])
-    theirs = sorted([id(run) for difference in here for run in difference.other_runs])
-    return len(ours) > 1 and ours == theirs
+def _is_reordered(prompt: Prompt, found: Sequence[Difference], at: Difference) -> bool:
+    """Whether what differs in a piece, or in all pieces of its role, is the other's in another order.
+
+    That is a matter of order, not of a value. Blanks at the ends do not count: the last of several documents has no
+    line break behind it.
+    """
+    role = prompt.pieces[at.piece].origin.role
+    same_role = [one for one in found if prompt.pieces[one.piece].origin.role == role]
+    for group in ([one for one in same_role if one.piece == at.piece], same_role):
+        ours = sorted([run.text.strip() for one in group for run in one.runs])
+        theirs = sorted([run.text.strip() for one in group for run in one.other_runs])
+        if len(ours) > 1 and ours == theirs:
+            return True
+    return False

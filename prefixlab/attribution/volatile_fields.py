@@ -12,11 +12,11 @@ from typing import NamedTuple
 from prefixlab.attribution.families import Families
 from prefixlab.attribution.fix_replay import Encode, FixReplay, Hole, Place
 from prefixlab.attribution.severity import severity_of
-from prefixlab.attribution.sites import Site, collect_sites
+from prefixlab.attribution.sites import Found, Site, collect_sites
 from prefixlab.attribution.value_kinds import kind_of
 from prefixlab.contracts import Engine
 from prefixlab.prefix_tree import Match
-from prefixlab.records import TOKEN_BYTES, Field, Outcome, Prompt
+from prefixlab.records import TOKEN_BYTES, Field, Origin, Outcome, Prompt
 
 MOST_FIELDS = 8
 """Fields that are replayed; the rest of a log with more stays in `first_seen`."""
@@ -117,6 +117,7 @@ def _ladder(
     for rank, (hole, place, gain) in enumerate(steps, 1):
         site, number = hole
         found = replay.found(site)
+        origin = _origin(hole, prompts, replay)
         values = [one.values[number] for one in found if one is not None]
         distinct = dict.fromkeys(values)
         kind = kind_of(list(distinct)[:1000])
@@ -130,7 +131,7 @@ def _ladder(
                 rank=rank,
                 name=name,
                 kind=kind,
-                path=site.origin.path,
+                path=origin.path,
                 line=_line_in_text(hole, prompts, replay),
                 token_index=site.token_index if first else _token_index(hole, prompts, replay, encode),
                 requests=site.broken[number],
@@ -140,10 +141,10 @@ def _ladder(
                 recoverable_tokens=gain,
                 reuse_after_fix=(reused + recovered) / prompt_tokens,
                 cached_reuse_after_fix=(cached + recovered) / prompt_tokens,
-                level=level_of(site.origin.role),
+                level=level_of(origin.role),
                 severity=severity_of(gain / prompt_tokens, site.broken[number] / warm if warm else 0.0, gain),
                 confidence="high" if len(distinct) >= 3 and kind != "text" else "medium",
-                advice=_advice(name, kind, place, site.origin.role, _name(steps[rank].hole) if not gain else ""),
+                advice=_advice(name, kind, place, origin.role, _name(steps[rank].hole) if not gain else ""),
             )
         )
     return Ladder(tuple(fields), aligned, shared, field_of)
@@ -156,14 +157,30 @@ def level_of(role: str) -> str:
     return "tools_changed" if role == "tools" else "messages_changed"
 
 
+def _origin(hole: Hole, prompts: Sequence[Prompt], replay: FixReplay) -> Origin:
+    """Where the value came from, in the first prompt that has it; a piece may hold text of several origins."""
+    for prompt, found in zip(prompts, replay.found(hole.site), strict=True):
+        if found is not None:
+            left = len(_text_before(hole, prompt, found))
+            for span in prompt.pieces[found.piece].spans:
+                left -= span.chars
+                if left < 0:
+                    return span.origin
+    return hole.site.origin
+
+
 def _line_in_text(hole: Hole, prompts: Sequence[Prompt], replay: FixReplay) -> int:
     """The line of the value in the text at its JSON path, from 1, in the first prompt that has it."""
     for prompt, found in zip(prompts, replay.found(hole.site), strict=True):
         if found is not None:
-            piece = prompt.pieces[found.piece]
-            before = "".join([run.text for run in piece.runs[: found.start]]) + _literals_before(hole, found.values)
-            return before.count("\n") + 1
+            return _text_before(hole, prompt, found).count("\n") + 1
     return 0
+
+
+def _text_before(hole: Hole, prompt: Prompt, found: Found) -> str:
+    """The piece's text ahead of the value."""
+    runs = prompt.pieces[found.piece].runs[: found.start]
+    return "".join([run.text for run in runs]) + _literals_before(hole, found.values)
 
 
 def _token_index(hole: Hole, prompts: Sequence[Prompt], replay: FixReplay, encode: Encode) -> int:
