@@ -122,8 +122,8 @@ class ChatTemplateRenderer:
         traced = self._trace(conversation, now)
         if traced is None:
             return None
-        self._book.add(shape, traced)
-        return self._compared(traced, traced.first, conversation, request)
+        self._book.add(shape, traced[0])
+        return self._compared(*traced, conversation, request)
 
     def _compared(self, plan: Plan, filled: Filled, conversation: Conversation, request: Request) -> Rendering | None:
         """What a plan gives, compared with plain rendering while the plan is new."""
@@ -134,14 +134,14 @@ class ChatTemplateRenderer:
             text = "".join([segment.text for segment in filled.segments])
             if text != self._plain_text(conversation, request):
                 self._tracing = False
-                self.notes += ("the chat template cannot be recorded faithfully: every request was rendered plainly",)
+                self.notes += ("the chat template cannot be recorded faithfully: requests are rendered plainly",)
                 return None
         elif plan.reads_clock and request.arrived_at is None:
             self._count_undated()
         return Rendering(filled.segments, conversation.dropped + filled.dropped)
 
-    def _trace(self, conversation: Conversation, now: datetime) -> Plan | None:
-        """A new plan, recorded on this conversation; None if what the template does with it cannot be recorded."""
+    def _trace(self, conversation: Conversation, now: datetime) -> tuple[Plan, Filled] | None:
+        """A new plan, recorded on this conversation, and the conversation filled in; None if it cannot be recorded."""
         environment = self._environment
         try:
             if self._traced % FRESH_PLACES == 0:
@@ -158,7 +158,7 @@ class ChatTemplateRenderer:
             output = concatenate(template.root_render_func(template.new_context(variables)))
             if conversation.continue_final_message:
                 output = _cut(output)
-            return Plan(
+            return Plan.record(
                 output,
                 traced.guards,
                 traced.contents,

@@ -18,6 +18,10 @@ STORED_PIECES = 100_000
 """Pieces, guards and shapes of all stored plans together; the shapes that got their plan first go first."""
 
 
+LONGEST_EXPRESSION = 20_000
+"""Characters of one step's source; a hostile template could make it double with every message."""
+
+
 class Filled(NamedTuple):
     """A request filled into a plan: its segments, and the paths of the contents that the template leaves out."""
 
@@ -42,10 +46,29 @@ class Plan:
     It is compiled to a function when a second request of its shape comes; many shapes come once.
     """
 
-    __slots__ = ("_dropped", "_fill", "_guards", "_image_tokens", "_pieces", "first", "reads_clock", "size", "uses")
+    __slots__ = ("_dropped", "_fill", "_guards", "_image_tokens", "_pieces", "reads_clock", "size", "uses")
 
     def __init__(
         self,
+        pieces: list[Segment | Hole],
+        guards: list[Guard],
+        dropped: list[Expected],
+        *,
+        image_tokens: int,
+        reads_clock: bool,
+    ) -> None:
+        self._pieces = pieces
+        self._guards = guards
+        self._dropped = dropped
+        self._image_tokens = image_tokens
+        self._fill: Callable[[Any, Any, Any], Filled | None] | None = None
+        self.reads_clock = reads_clock
+        self.size = len(pieces) + len(guards)
+        self.uses = 0
+
+    @classmethod
+    def record(
+        cls,
         output: Any,
         guards: list[Guard],
         contents: list[Expected],
@@ -53,35 +76,38 @@ class Plan:
         *,
         image_tokens: int,
         reads_clock: bool,
-    ) -> None:
+    ) -> tuple[Plan, Filled]:
+        """The plan of a run that gave this output, and the request that was traced, filled in."""
         parts = output.parts if isinstance(output, Rope) else [output]
-        self._pieces, segments = _pieces(parts, place, image_tokens)
-        seen = {piece.origin.path for piece in self._pieces}
+        pieces, segments = _pieces(parts, place, image_tokens)
+        seen = {piece.origin.path for piece in pieces}
         missing = [
             expected._replace(path=place(Origin(expected.path, "")).path)
             for expected in contents
             if expected.path not in seen
         ]
-        self._dropped = [expected for expected in missing if not any([path.startswith(expected.path) for path in seen])]
-        self.first = Filled(segments, tuple([expected.path for expected in self._dropped if expected.there]))
-        """The request that was traced."""
-        self._guards = guards
-        self._image_tokens = image_tokens
-        self._fill: Callable[[Any, Any, Any], Filled | None] | None = None
-        self.reads_clock = reads_clock
-        self.size = len(self._pieces) + len(guards)
-        self.uses = 0
+        dropped = [expected for expected in missing if not any([path.startswith(expected.path) for path in seen])]
+        filled = Filled(segments, tuple([expected.path for expected in dropped if expected.there]))
+        return cls(pieces, guards, dropped, image_tokens=image_tokens, reads_clock=reads_clock), filled
 
     def fill(self, messages: Any, documents: Any, now: Any) -> Filled | None:
         """A request of this plan's shape filled in, or None where the template would decide otherwise on it."""
         fill = self._fill
         if fill is None:
-            fill = self._fill = _compile(self._guards, self._pieces, self._dropped, self._image_tokens)
+            try:
+                fill = _compile(self._guards, self._pieces, self._dropped, self._image_tokens)
+            except (ValueError, RecursionError, SyntaxError, MemoryError):  # steps upon steps, deeper than Python goes
+                fill = _never
+            self._fill = fill
             self._guards, self._pieces, self._dropped = [], [], []
         try:
             return fill(messages, documents, now)
         except Exception:  # an operation that fails here fails in the template too, which then tells how
             return None
+
+
+def _never(*_: Any) -> None:
+    """The `fill` of a plan that cannot be compiled: it fits no request."""
 
 
 class PlanBook:
@@ -280,4 +306,7 @@ class _Source:
                 numbers.append(operand)
             else:
                 operands.append(self.constant(operand))
-        return step.form.format(*operands)
+        expression = step.form.format(*operands)
+        if len(expression) > LONGEST_EXPRESSION:
+            raise ValueError("a step of too many steps")
+        return expression

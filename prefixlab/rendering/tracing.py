@@ -154,6 +154,8 @@ class Traced:
 
     def pinned(self) -> Any:
         """The concrete value, decided on as a whole."""
+        if type(self.value) in (list, dict):
+            raise Untraceable("a whole container")
         return self._decide(self.value, "{}", self)
 
     def _get(self, key: Any, default: Any = None) -> Any:

@@ -88,19 +88,32 @@ def test_all_shapes_together_are_bounded(monkeypatch: pytest.MonkeyPatch) -> Non
     assert text_of(renderer.render(asked(Chat([{"role": "user", "content": "q"}])))).count("q") == 1
 
 
+@pytest.mark.parametrize("operation", ["x.replace('q', x)", "(x ~ m.content) | upper"])
+def test_steps_that_grow_without_end_are_not_compiled(operation: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.jinja"
+    path.write_text(
+        "{% set ns = namespace(x='') %}{% for m in messages %}{% set ns.x = ns.x ~ m.content %}"
+        "{% set x = ns.x %}{% set ns.x = (OPERATION)[:50] %}{% endfor %}{{ ns.x }}".replace("OPERATION", operation)
+    )
+    renderer: Any = load_renderer(str(path))
+    for number in range(3):
+        chat = Chat([{"role": "user", "content": f"q{number}"}] * 300)
+        assert len(text_of(renderer.render(asked(chat)))) == 50
+    assert renderer._tracing
+
+
 def test_a_plan_that_differs_from_plain_rendering_ends_tracing(monkeypatch: pytest.MonkeyPatch) -> None:
     renderer: Any = load_renderer("chatml")
     honest = renderer._trace
 
     def lying(*arguments: Any) -> Any:
-        plan = honest(*arguments)
-        plan.first = plan.first._replace(segments=plan.first.segments[1:])
-        return plan
+        plan, filled = honest(*arguments)
+        return plan, filled._replace(segments=filled.segments[1:])
 
     monkeypatch.setattr(renderer, "_trace", lying)
     for number in range(3):
         assert text_of(renderer.render(asked(talk(number)))).startswith("<|im_start|>system\nrules")
-    assert renderer.notes == ("the chat template cannot be recorded faithfully: every request was rendered plainly",)
+    assert renderer.notes == ("the chat template cannot be recorded faithfully: requests are rendered plainly",)
 
 
 def test_traced_values_never_pass_for_text() -> None:

@@ -9,11 +9,12 @@ import pytest
 from chat_strategies import asked, chats, families, placed, text_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from reference_templates import original, reference_folder
+from reference_templates import original
 
 from prefixlab.errors import BadRecord
 from prefixlab.records import Chat
 from prefixlab.rendering import load_renderer
+from tests.reference import reference_folder
 
 DATA = Path(__file__).parent / "data"
 TRICKY = sorted(path.name for path in (DATA / "templates").glob("*.jinja"))
