@@ -1,7 +1,7 @@
 """Vocabularies: rendered segments in, pieces of token ids out.
 
-`load_tokenizer` takes what a person or a log calls a tokenizer (an encoding, a model, a folder, a file, a hub id) and asks
-each family of this folder; `SegmentEncoder` puts it to work on rendered requests.
+`load_tokenizer` takes what a person or a log calls a tokenizer (an encoding, a model, a folder, a file, a hub id) and
+asks each family of this folder; `SegmentEncoder` puts it to work on rendered requests.
 """
 
 from __future__ import annotations
@@ -32,6 +32,14 @@ def load_tokenizer(name_or_path: str, *, offline: bool = False) -> TextTokenizer
         tokenizer = family.load(wanted, offline=offline)
         if tokenizer is not None:
             return tokenizer
+    if Path(wanted).is_dir():
+        raise PrefixlabError(
+            f"the folder {Path(wanted).resolve().name} holds no tokenizer",
+            "It needs a tokenizer.json, a tekken.json or a tokenizer.model; "
+            "AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER) of transformers writes a tokenizer.json",
+        )
+    if Path(wanted).is_file():
+        raise PrefixlabError("not a tokenizer's file", "Name a tokenizer.json, tekken.json or *.model", path=wanted)
     names = [row["name"] for row in known_tokenizers()]
     close = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5) or ["o200k_base", "cl100k_base", "qwen3"]
     raise PrefixlabError(

@@ -7,11 +7,10 @@ import re
 import sys
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from prefixlab.errors import PrefixlabError
-from prefixlab.records import TOKEN_BYTES
 from prefixlab.tokenizers.normalization import to_nfc
 from prefixlab.tokenizers.patterns import BLANKS, INLINE_BLANKS, PreTokenPattern
 
@@ -43,7 +42,7 @@ def vocabulary_bytes(vocabulary: Iterable[str]) -> list[bytes]:
     tokens = list(vocabulary)
     encoded = codecs.charmap_encode("".join(tokens), "strict", codecs.charmap_build(byte_alphabet()))[0]
     ends = list(accumulate(map(len, tokens), initial=0))
-    return [encoded[start:end] for start, end in zip(ends, ends[1:])]
+    return [encoded[start:end] for start, end in pairwise(ends)]
 
 
 def pack_ids(ids: Iterable[int]) -> bytes:
@@ -145,6 +144,3 @@ class ByteLevelTokenizer:
 
     def __repr__(self) -> str:
         return f"ByteLevelTokenizer({self.name!r})"
-
-
-__all__ = ["TOKEN_BYTES", "ByteLevelTokenizer", "byte_alphabet", "pack_ids", "unpack_ids", "vocabulary_bytes"]

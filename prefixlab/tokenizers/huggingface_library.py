@@ -23,8 +23,8 @@ DEEPSEEK_V3 = [
     r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^NL\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[NL]*|"""
     r"""\s*[NL]+|\s+(?!\S)|\s+""".replace("NL", "\r\n"),
 ]
-"""Three splits one after the other, which no single expression does. The cuts of `patterns.py` hold: digits and CJK runs
-hold no blanks, and the last split is of the same make as the others."""
+"""Three splits one after the other, which no single expression does. The cuts of `patterns.py` hold: digits and CJK
+runs hold no blanks, and the last split is of the same make as the others."""
 
 
 class LibraryTokenizer:
@@ -50,7 +50,8 @@ class LibraryTokenizer:
         nfc = normalizes_to_nfc(content)
         added = added_tokens(content)
         splits = can_split_at(added, nfc) and not _minds_the_start(content)
-        self.special_tokens: Mapping[str, int] = {token["content"]: token["id"] for token in added} if splits else {}
+        texts = [token["content"] for token in added] if splits else []
+        self.special_tokens: Mapping[str, int] = {text: self._tokenizer.token_to_id(text) or 0 for text in texts}
         self.control_tokens = frozenset([token["content"] for token in added if token.get("special")])
         self.specials_in_content = True
         pattern = pattern_of(content)

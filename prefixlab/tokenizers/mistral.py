@@ -50,7 +50,9 @@ def _tokenizer(raw: bytes, content: Mapping[str, Any], path: Path) -> ByteLevelT
         base64.b64decode(entry["token_bytes"]): entry["rank"] + special_count
         for entry in content["vocab"][: size - special_count]
     }
-    specials = {entry["token_str"]: entry["rank"] for entry in content.get("special_tokens") or _OLDER_SPECIALS}
+    specials: dict[str, int] = {
+        entry["token_str"]: entry["rank"] for entry in content.get("special_tokens") or _OLDER_SPECIALS
+    }
     filler = {f"<SPECIAL_{id}>": id for id in range(len(specials), special_count)}
     return ByteLevelTokenizer(
         path.resolve().parent.name if path.name == "tekken.json" else path.stem,
@@ -64,7 +66,7 @@ def _tokenizer(raw: bytes, content: Mapping[str, Any], path: Path) -> ByteLevelT
     )
 
 
-_OLDER_SPECIALS = [
+_OLDER_SPECIALS: list[dict[str, Any]] = [
     {"rank": rank, "token_str": text}
     for rank, text in enumerate(
         (

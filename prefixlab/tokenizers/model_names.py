@@ -18,7 +18,7 @@ MODEL_NAMES = (
     (r"(Qwen/)?Qwen2\.5-(Coder-|Math-)?\d[\w.]*B(-.*)?", "qwen2.5"),
     (r"(Qwen/)?Qwen2-(Math-)?\d[\w.]*B(-.*)?", "qwen2"),
 )
-"""Patterns of whole names, ahead of any date or fine-tuning suffix, and the tokenizer's name; the first match counts."""
+"""Patterns of whole names without a fine-tuning suffix, and the tokenizer's name; the first match counts."""
 
 _COMPILED = [(re.compile(pattern, re.IGNORECASE), name) for pattern, name in MODEL_NAMES]
 

@@ -1,11 +1,12 @@
 """OpenAI's encodings: two packaged, the older ones from tiktoken's cache or, where allowed, from OpenAI's server.
 
-tiktoken's own download has no timeout and hangs behind a firewall that drops packets, so a missing file is fetched here,
-with a timeout, checked against the digest that tiktoken publishes and put where tiktoken looks for it.
+tiktoken's own download has no timeout and hangs behind a firewall that drops packets, so a missing file is fetched
+here, with a timeout, checked against the digest that tiktoken publishes and put where tiktoken looks for it.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import os
 import tempfile
@@ -19,7 +20,7 @@ from prefixlab.errors import PrefixlabError
 from prefixlab.tokenizers.byte_level import ByteLevelTokenizer, byte_alphabet
 from prefixlab.tokenizers.patterns import CL100K, GPT2, O200K, PreTokenPattern
 from prefixlab.tokenizers.vocabularies import PACKED_SHA256, read_tokens
-from prefixlab.tokenizers.vocabularies.build import PUBLISHED_SHA256, parse_tiktoken
+from prefixlab.tokenizers.vocabularies.build import PUBLISHED_SHA256
 
 SERVER = "https://openaipublic.blob.core.windows.net/"
 TIMEOUT_SECONDS = 10.0
@@ -202,16 +203,13 @@ def _published_ranks(wanted: str, vocabulary: str, offline: bool) -> dict[bytes,
             f"Put {SERVER}{PUBLISHED_FILES[vocabulary][0]} in TIKTOKEN_CACHE_DIR as {_cache_path(vocabulary).name}, "
             "name a folder with a tokenizer.json, or use a packaged one: o200k_base, cl100k_base, qwen3",
         )
-    tokens = _parse_merges(data) if vocabulary == "gpt2" else None
-    if tokens is not None:
-        return {token: rank for rank, token in enumerate(tokens)}
+    if vocabulary == "gpt2":
+        return {token: rank for rank, token in enumerate(_parse_merges(data))}
     return _parse_ranks(data)
 
 
 def _parse_ranks(data: bytes) -> dict[bytes, int]:
     """Ranks of a `.tiktoken` file; p50k_base leaves out the rank of its special token."""
-    import base64
-
     pairs = [line.split() for line in data.splitlines() if line]
     return {base64.b64decode(token): int(rank) for token, rank in pairs}
 
@@ -227,5 +225,3 @@ def _parse_merges(data: bytes) -> list[bytes]:
 
 
 FAMILY = OpenAIEncodings()
-
-__all__ = ["ENCODINGS", "FAMILY", "Encoding", "OpenAIEncodings", "parse_tiktoken"]

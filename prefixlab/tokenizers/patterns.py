@@ -57,13 +57,15 @@ _CASED = (
 
 CL100K = PreTokenPattern(
     "cl100k",
-    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s",
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"
+    r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s",
     cuts=True,
     newline_blanks=True,
 )
 O200K = PreTokenPattern(
     "o200k",
-    rf"{_CASED[0]}{_CONTRACTIONS}?|{_CASED[1]}{_CONTRACTIONS}?|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{_BLANK_RUNS}",
+    rf"{_CASED[0]}{_CONTRACTIONS}?|{_CASED[1]}{_CONTRACTIONS}?|\p{{N}}{{1,3}}"
+    rf"| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{_BLANK_RUNS}",
     cuts=True,
     newline_blanks=True,
 )
@@ -85,6 +87,12 @@ TEKKEN = PreTokenPattern(
     cuts=True,
     newline_blanks=True,
 )
+QWEN3_5 = PreTokenPattern(
+    "qwen3.5",
+    rf"{_CONTRACTIONS}|[^\r\n\p{{L}}\p{{N}}]?[\p{{L}}\p{{M}}]+|\p{{N}}| ?[^\s\p{{L}}\p{{M}}\p{{N}}]+[\r\n]*|{_BLANK_RUNS}",
+    cuts=True,
+    newline_blanks=True,
+)
 GPT2 = PreTokenPattern(
     "gpt2",
     r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s",
@@ -92,4 +100,4 @@ GPT2 = PreTokenPattern(
     newline_blanks=False,
 )
 
-PATTERNS = (CL100K, O200K, LLAMA3, QWEN, TEKKEN, GPT2)
+PATTERNS = (CL100K, O200K, LLAMA3, QWEN, TEKKEN, QWEN3_5, GPT2)

@@ -76,10 +76,11 @@ class RunTable:
 
     def _long(self, key: str, text: str, table: dict[str, tuple[Run, ...]]) -> tuple[Run, ...]:
         """New runs of lines. Long ones are kept as a key from their second sighting on only."""
+        runs: tuple[Run, ...]
         if len(text) <= LONG_LINE:
-            runs = table[key] = (Run(text, self._encode(text)),)
+            table[key] = runs = (Run(text, self._encode(text)),)
             return runs
-        runs = tuple([self._text(piece)[0] for piece in _split_long(text)])
+        runs = tuple([self._text(piece)[0] for piece in split_long(text)])
         sighting = hash(text)
         if sighting in self._long_seen:
             table[key] = runs
@@ -101,7 +102,7 @@ def continues(line: str) -> bool:
     return "\r" in line and line[0].isspace() and "\r" in line[: len(line) - len(line.lstrip())]
 
 
-def _split_long(text: str) -> list[str]:
+def split_long(text: str) -> list[str]:
     """A long line cut before blanks behind sentences, and behind clauses where a sentence is very long."""
     pieces: list[str] = []
     for sentence in _SENTENCES.findall(text):

@@ -1,8 +1,8 @@
 """Rendered segments in, pieces of token ids out, exactly as the served tokenizer encodes the whole text.
 
 Each distinct segment is encoded once and remembered as a `Piece`. Two neighbours may be encoded apart only where a
-boundary of tokens is sure (`patterns.py` has the proofs): at a special token, or at one of the cuts at white space if the
-tokenizer has them. Elsewhere neighbours are joined into one piece with a span for each.
+boundary of tokens is sure (`patterns.py` has the proofs): at a special token, or at one of the cuts at white space if
+the tokenizer has them. Elsewhere neighbours are joined into one piece with a span for each.
 
 **Special tokens.** A served Hugging Face tokenizer parses them wherever they occur in the rendered text, those typed by
 a user and those that begin in one segment and end in the next as well. OpenAI's hosted models take what a user types as

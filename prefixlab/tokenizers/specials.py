@@ -34,10 +34,7 @@ class SpecialTokens:
         return any(tail[start:] in self._prefixes for start in range(len(tail)))
 
     def _may_hold(self, text: str) -> bool:
-        for first in self._firsts:
-            if first in text:
-                return True
-        return False
+        return any([first in text for first in self._firsts])
 
 
 def _trie_regex(texts: list[str]) -> str:

@@ -5,8 +5,8 @@ It is sure under these conditions; every other file is left to the library itsel
 * a BPE model over GPT-2's byte alphabet with nothing else in it (dropout, unknown token, affixes, byte fallback);
 * no normalizer, or NFC;
 * one `Split` by a pattern of `patterns.py` and `ByteLevel`, or `ByteLevel` with GPT-2's own pattern;
-* no added token that takes blanks along or minds its neighbours, and none that is searched for in normalized text where
-  that could differ from the text itself;
+* added tokens with the ids that the library would give them, none of which takes blanks along or minds its
+  neighbours, and none that is searched for in normalized text where that could differ from the text itself;
 * the 256 bytes and, for every longer token, merges in the order of the ids. tiktoken merges any neighbours whose joint
   bytes are a token, lowest id first; the library merges the listed pairs, in their order. The only neighbours that are
   ever met and make the token t are those that t itself falls into under the merges before t. So the two agree if that
@@ -119,6 +119,8 @@ def fast_tokenizer(
     added = added_tokens(content)
     if pattern is None or nfc is None or not _is_plain_bpe(content["model"]) or not can_split_at(added, nfc):
         return None
+    if not _ids_are_kept(added, content["model"]["vocab"]):
+        return None
     sha256 = hashlib.sha256(raw).hexdigest()
     ranks = _ranks(content["model"], {token["content"] for token in added}, sha256 in VERIFIED_MERGES)
     if ranks is None:
@@ -140,6 +142,19 @@ def fast_tokenizer(
 def _is_plain_bpe(model: Mapping[str, Any]) -> bool:
     odd = ("dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "byte_fallback")
     return model.get("type") == "BPE" and not any(model.get(key) for key in odd)
+
+
+def _ids_are_kept(added: Iterable[Mapping[str, Any]], vocabulary: Mapping[str, int]) -> bool:
+    """Whether the library gives the added tokens the file's ids: it numbers them itself, on from the vocabulary."""
+    next_id = len(vocabulary)
+    for token in added:
+        expected = vocabulary.get(token["content"])
+        if expected is None:
+            expected = next_id
+        if token["id"] != expected:
+            return False
+        next_id = max(next_id, expected + 1)
+    return True
 
 
 def can_split_at(added: Iterable[Mapping[str, Any]], nfc: bool | None) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import lzma
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 from prefixlab.errors import PrefixlabError
@@ -32,4 +32,4 @@ def read_tokens(name: str) -> list[bytes]:
     content = lzma.decompress(packed)
     body = 4 + int.from_bytes(content[:4], "little")
     ends = list(accumulate(content[4:body], initial=body))
-    return [content[start:end] for start, end in zip(ends, ends[1:])]
+    return [content[start:end] for start, end in pairwise(ends)]
