@@ -28,7 +28,7 @@ class Cost:
 
 
 def run(command: Sequence[str | Path], *, cwd: Path) -> Cost:
-    """Runs the command to its end.
+    """Runs the command to its end, free to keep compiled modules, as installed programs do.
 
     Raises:
         RuntimeError: the command failed; carries what it said.
@@ -38,6 +38,7 @@ def run(command: Sequence[str | Path], *, cwd: Path) -> Cost:
         done = subprocess.run(
             [sys.executable, "-I", __file__, figures.name, *words],
             cwd=cwd,
+            env={name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
