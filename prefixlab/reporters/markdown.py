@@ -144,8 +144,7 @@ def _ladder(report: Report) -> str:
 
 
 def _advice(report: Report) -> str:
-    rows = [row for row in wording.ladder(report) if row.advice]
-    rows = [row for row in rows if row.recoverable_tokens] or rows
+    rows = wording.advised(report)
     lines = [f"- **{row.rank}** {prose(row.advice)}" for row in rows[:_MOST_ADVICE]]
     heading = "What to do" if wording.fixable(report) else "Worth knowing"
     return "\n".join([f"**{heading}**", "", *lines]) if lines else ""

@@ -161,8 +161,7 @@ def _ladder(report: Report, width: int) -> list[str]:
 
 
 def _advice(report: Report, width: int) -> list[str]:
-    rows = [row for row in wording.ladder(report) if row.advice]
-    rows = [row for row in rows if row.recoverable_tokens] or rows
+    rows = wording.advised(report)
     if not rows:
         return []
     lines = ["What to do" if wording.fixable(report) else "Worth knowing"]

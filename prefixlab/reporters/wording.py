@@ -118,6 +118,11 @@ def fixable(report: Report) -> list[Rung]:
     return [row for row in rows[: last + 1] if row.recoverable_tokens or isinstance(row, Field)]
 
 
+def advised(report: Report) -> list[Rung]:
+    """The rungs whose advice is worth reading: what to fix, or what there is to know where nothing can be fixed."""
+    return [row for row in fixable(report) or ladder(report) if row.advice]
+
+
 def kind(row: Rung, show: Show) -> str:
     return show(row.kind).replace("_", " ")
 
