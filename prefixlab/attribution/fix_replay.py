@@ -82,9 +82,10 @@ class FixReplay:
         return place, self._replay(self._fixed, count)
 
     def _replay(self, fixed: dict[Hole, Place], count: int) -> Replayed:
-        by_site: dict[Site, dict[int, Place]] = {}
+        places: dict[Site, dict[int, Place]] = {}
         for (site, number), place in fixed.items():
-            by_site.setdefault(site, {})[number] = place
+            places.setdefault(site, {})[number] = place
+        cuts = [(site, where, self.found(site)) for site, where in places.items()]
         prompts = self._prompts
         rewritten: list[_Rewritten | None] = []
         lengths: dict[int, int] = {}
@@ -109,7 +110,7 @@ class FixReplay:
         replayed = Replayed([], [])
         for number in range(count):
             prompt = prompts[number]
-            changed = self._rewritten(number, prompt, by_site)
+            changed = self._rewritten(number, prompt, cuts)
             rewritten.append(changed)
             if changed is None:
                 match = tree.add(number, prompt.tokens, prompt.output_tokens, prompt.namespace)
@@ -123,32 +124,35 @@ class FixReplay:
             replayed.shared_tokens.append(shared)
         return replayed
 
-    def _rewritten(self, number: int, prompt: Prompt, by_site: dict[Site, dict[int, Place]]) -> _Rewritten | None:
+    def _rewritten(
+        self, number: int, prompt: Prompt, cuts: list[tuple[Site, dict[int, Place], list[Found | None]]]
+    ) -> _Rewritten | None:
         """The prompt with the fixed values moved, or None where it has none of them."""
-        cuts: dict[int, list[_Change]] = {}
+        changes: dict[int, list[_Change]] = {}
         moved: dict[int, list[str]] = {}
         pieces = prompt.pieces
-        for site, places in by_site.items():
-            found = self._found[site][number]
+        newest = -1
+        for site, places, where in cuts:
+            found = where[number]
             if found is None:
                 continue
             stays, moves = _taken_apart(site.template, found.values, places)
-            cuts.setdefault(found.piece, []).append(_Change(found.start, found.end, stays))
+            changes.setdefault(found.piece, []).append(_Change(found.start, found.end, stays))
             for place, text in moves:
-                target = found.piece if place == "own" else _newest_user_piece(pieces, found.piece)
-                moved.setdefault(target, []).append(text)
-        if not cuts:
+                if place == "newest" and newest < 0:
+                    newest = _newest_user_piece(pieces, found.piece)
+                moved.setdefault(found.piece if place == "own" else newest, []).append(text)
+        if not changes:
             return None
         first, *others = sorted(moved)
         for target in others:
             end = len(pieces[target].runs)
-            cuts.setdefault(target, []).append(_Change(end, end, "\n" + "\n".join(moved[target])))
+            changes.setdefault(target, []).append(_Change(end, end, "\n" + "\n".join(moved[target])))
         runs: list[Run] = []
         split = 0
-        for place_of, piece in enumerate(pieces):
-            changes = cuts.get(place_of)
-            runs.extend(piece.runs if changes is None else self._changed(piece, changes))
-            if place_of == first:
+        for at, piece in enumerate(pieces):
+            runs.extend(self._changed(piece, changes[at]) if at in changes else piece.runs)
+            if at == first:
                 split = len(runs)
         last = runs[split - 1] if split else Run("", b"")
         text = "\n" + "\n".join(moved[first])
@@ -168,7 +172,7 @@ class FixReplay:
             number += 1
             while number < len(changes) and changes[number].start <= end + 1:
                 text += "".join([run.text for run in runs[end : changes[number].start]]) + changes[number].text
-                end = changes[number].end
+                end = max(end, changes[number].end)
                 number += 1
             text += "".join([run.text for run in runs[end : end + 1]])
             changed.extend(runs[at:begin])
