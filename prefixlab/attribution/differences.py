@@ -34,9 +34,9 @@ class Difference(NamedTuple):
     other_runs: tuple[Run, ...]
     before: Run | None
     after: Run | None
-    same_behind: int = 0
+    same_behind: int
     """The most tokens in one stretch that are the same again somewhere behind."""
-    stable_behind: int = 0
+    stable_behind: int
     """The same of system, tool and template text alone, without a turn of the conversation in between."""
 
 
@@ -45,7 +45,7 @@ def differences(prompt: Prompt, other: Prompt) -> list[Difference]:
     ours, theirs = prompt.pieces, other.pieces
     both = min(len(ours), len(theirs))
     first = first_unlike(ours, theirs)
-    found: list[Difference] = []
+    found: list[tuple[int, int, int, int, int]] = []
     same: list[int] = []
     stable: list[int] = []
     stretch = 0
@@ -65,24 +65,36 @@ def differences(prompt: Prompt, other: Prompt) -> list[Difference]:
             continue
         if mine.origin != yours.origin or len(mine.spans) != len(yours.spans):
             break
-        runs = mine.runs
         at = 0
-        for start, end, other_start, other_end in _unlike_runs(runs, yours.runs):
+        for start, end, other_start, other_end in _unlike_runs(mine.runs, yours.runs):
             passed(mine, at, start)
-            before = runs[start - 1] if start else None
-            after = runs[end] if end < len(runs) else None
-            theirs_here = yours.runs[other_start:other_end]
-            found.append(Difference(number, start, end, runs[start:end], theirs_here, before, after))
+            found.append((number, start, end, other_start, other_end))
             same.append(0)
             stable.append(0)
             stretch = 0
             at = end
-        passed(mine, at, len(runs))
+        passed(mine, at, len(mine.runs))
     most_same = most_stable = 0
+    rows: list[Difference] = []
     for place in range(len(found) - 1, -1, -1):
         most_same, most_stable = max(most_same, same[place]), max(most_stable, stable[place])
-        found[place] = found[place]._replace(same_behind=most_same, stable_behind=most_stable)
-    return found
+        number, start, end, other_start, other_end = found[place]
+        runs = ours[number].runs
+        rows.append(
+            Difference(
+                number,
+                start,
+                end,
+                runs[start:end],
+                theirs[number].runs[other_start:other_end],
+                runs[start - 1] if start else None,
+                runs[end] if end < len(runs) else None,
+                most_same,
+                most_stable,
+            )
+        )
+    rows.reverse()
+    return rows
 
 
 def is_turn(piece: Piece) -> bool:
