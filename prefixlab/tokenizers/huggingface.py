@@ -19,6 +19,9 @@ from prefixlab.tokenizers.tokenizer_json import fast_tokenizer, parse
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 HUB_TIMEOUT_SECONDS = 10
 FILES = ("tokenizer.json", "tokenizer_config.json")
+SLOW_FILES = ("vocab.json", "vocab.txt", "tokenizer_config.json")
+"""What a folder without a `tokenizer.json` may have for transformers to make one from."""
+OTHER_FAMILIES = ("tekken.json", "tokenizer.model")
 
 
 class HuggingFaceFamily:
@@ -33,7 +36,7 @@ class HuggingFaceFamily:
             file = path / "tokenizer.json"
             if file.is_file():
                 return load_file(file, name=path.resolve().name, source=path.resolve().name)
-            return None
+            return _convert(path) if any((path / other).is_file() for other in SLOW_FILES) else None
         if path.is_file():
             if path.suffix != ".json" or path.name.startswith("tekken"):
                 return None
@@ -67,6 +70,29 @@ def load_file(file: Path, *, name: str, source: str) -> TextTokenizer:
     config = _config(file.with_name("tokenizer_config.json"))
     return fast_tokenizer(raw, content, config, name=name, source=source) or LibraryTokenizer(
         raw, content, config, name=name, source=source
+    )
+
+
+def _convert(folder: Path) -> TextTokenizer | None:
+    """The tokenizer of a folder that has only the files of transformers' older tokenizers."""
+    if any((folder / other).is_file() for other in OTHER_FAMILIES):
+        return None
+    name = folder.resolve().name
+    try:
+        from transformers import AutoTokenizer
+    except ImportError:
+        raise MissingExtra(f"reading the tokenizer of {name}, which has no tokenizer.json,", "hub") from None
+    try:
+        loaded = AutoTokenizer.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
+        raw: bytes = loaded.backend_tokenizer.to_str().encode()
+    except Exception as error:  # whatever the model's own loader raises
+        raise PrefixlabError(
+            f"the folder {name} has no tokenizer.json and transformers cannot make one ({_first_line(error)})",
+            "Fetch the model's tokenizer.json",
+        ) from None
+    content, config = parse(raw, name), _config(folder / "tokenizer_config.json")
+    return fast_tokenizer(raw, content, config, name=name, source=name) or LibraryTokenizer(
+        raw, content, config, name=name, source=name
     )
 
 

@@ -89,7 +89,8 @@ TEKKEN = PreTokenPattern(
 )
 QWEN3_5 = PreTokenPattern(
     "qwen3.5",
-    rf"{_CONTRACTIONS}|[^\r\n\p{{L}}\p{{N}}]?[\p{{L}}\p{{M}}]+|\p{{N}}| ?[^\s\p{{L}}\p{{M}}\p{{N}}]+[\r\n]*|{_BLANK_RUNS}",
+    rf"{_CONTRACTIONS}|[^\r\n\p{{L}}\p{{N}}]?[\p{{L}}\p{{M}}]+|\p{{N}}"
+    rf"| ?[^\s\p{{L}}\p{{M}}\p{{N}}]+[\r\n]*|{_BLANK_RUNS}",
     cuts=True,
     newline_blanks=True,
 )

@@ -13,7 +13,7 @@ from itertools import chain
 from prefixlab.contracts import TextTokenizer
 from prefixlab.records import Run
 
-LONG_LINE = 400
+LONG_LINE = 600
 """Characters from which on a line is cut at its sentences as well."""
 
 LONG_SENTENCE = 2000

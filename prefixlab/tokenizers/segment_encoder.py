@@ -13,16 +13,15 @@ the text of one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from prefixlab.contracts import TextTokenizer
 from prefixlab.records import TEMPLATE, TOKEN_BYTES, Origin, Piece, Run, Segment, Span
 from prefixlab.tokenizers.run_table import RunTable
 from prefixlab.tokenizers.specials import SpecialTokens
 
-REMEMBERED_AT_ONCE = 2048
-"""Characters up to which a segment's text is kept as a key from its first sighting; longer ones from their second,
-since a system prompt with a clock in it is never seen again."""
+LONG_TEXT = 1024
+"""Characters from which on a text is looked up by its length and ends and compared with the runs it had, rather than
+kept as a key of its own: a system prompt with a clock in it is never seen again, and its lines are kept already."""
 
 CHUNK_BYTES = 256 * TOKEN_BYTES
 IMAGE_ID = 0x8000_0000
@@ -34,13 +33,22 @@ _END_IS_SPECIAL = 2
 _LINE_BREAK_THEN_LINE = 4
 _NON_BLANK_THEN_BLANK = 8
 _ALNUM_THEN_LINE_BREAK = 16
-_ANYWHERE = 31
+_START_IS_IMAGE = 32
+_ANYWHERE = 63
+_AT_IMAGES_ONLY = _START_IS_IMAGE
 
 
-class _Entry(NamedTuple):
-    piece: Piece
-    end: int
-    start: int
+class _Entry:
+    """A segment, where it may be cut from its neighbours, and its piece once it was encoded alone."""
+
+    __slots__ = ("end", "parts", "piece", "start")
+
+    def __init__(self, start: int, end: int, parts: list[str] | None, piece: Piece | None = None) -> None:
+        self.start = start
+        self.end = end
+        self.parts = parts
+        """Ordinary text and special tokens in turn, until the piece is made; None for one ordinary text."""
+        self.piece = piece
 
 
 class SegmentEncoder:
@@ -55,8 +63,9 @@ class SegmentEncoder:
         self._specials = SpecialTokens(tokenizer.special_tokens)
         self._control_tokens = frozenset(getattr(tokenizer, "control_tokens", tokenizer.special_tokens))
         self._marked: dict[str, Run] = {}
-        self._exact: dict[Segment | tuple[Segment, ...], _Entry] = {}
-        self._once: dict[int, _Entry] = {}
+        self._entries: dict[Segment, _Entry] = {}
+        self._joined: dict[tuple[Segment, ...], Piece] = {}
+        self._long: dict[int, _Entry] = {}
         self._chunks: dict[bytes, Piece] = {}
         self._images: dict[str, int] = {}
 
@@ -64,21 +73,31 @@ class SegmentEncoder:
 
     def encode(self, segments: Sequence[Segment]) -> tuple[Piece, ...]:
         """The pieces of a rendered request."""
-        exact = self._exact
-        pieces = []
+        known = self._entries
+        entries = []
         before = _ANYWHERE
+        all_cut = True
         for segment in segments:
-            entry = exact.get(segment)
-            if entry is None:
-                if not segment.text and segment.image is None:
-                    continue
-                entry = self._enter(segment)
-            piece, end, start = entry
-            if not before & start:
-                return self._encode_joined(segments)
-            before = end
-            pieces.append(piece)
-        return tuple(pieces)
+            if len(segment.text) < LONG_TEXT:
+                entry = known.get(segment)
+                if entry is None:
+                    if not segment.text and segment.image is None:
+                        continue
+                    entry = known[segment] = self._new_entry(segment)
+            else:
+                entry = self._long_entry(segment)
+            if not before & entry.start:
+                all_cut = False
+            before = entry.end
+            entries.append(entry)
+        if all_cut:
+            pieces = [entry.piece for entry in entries]
+            if None not in pieces:
+                return tuple(pieces)  # type: ignore[arg-type]
+        present = [segment for segment in segments if segment.text or segment.image is not None]
+        if not all_cut:
+            return self._encode_joined(present, entries)
+        return tuple([entry.piece or self._encode_alone(segment, entry) for segment, entry in zip(present, entries)])
 
     def encode_plain(self, text: str, origin: Origin) -> tuple[Piece, ...]:
         """The pieces of a prompt that is not templated, behind the token that begins a sequence if there is one."""
@@ -98,45 +117,49 @@ class SegmentEncoder:
 
     # --- one segment ------------------------------------------------------------------------------------------------
 
-    def _enter(self, segment: Segment) -> _Entry:
-        """The entry of a segment that is not remembered exactly."""
+    def _long_entry(self, segment: Segment) -> _Entry:
+        """The entry of a long segment, which is known if its runs make up the same text."""
+        text = segment.text
         if segment.image is not None:
-            return self._enter_image(segment)
-        text, origin = segment.text, segment.origin
-        if len(text) < REMEMBERED_AT_ONCE:
-            entry = self._exact[segment] = self._new_entry(text, origin)
+            entry = self._entries.get(segment)
+            if entry is None:
+                entry = self._entries[segment] = self._new_entry(segment)
             return entry
-        key = hash(segment)
-        known = self._once.get(key)
-        if known is not None and known.piece.origin == origin and known.piece.text == text:
-            self._exact[segment] = known
-            return known
-        entry = self._once[key] = self._new_entry(text, origin)
+        spans = (Span(segment.origin, len(text)),)
+        key = _long_key(spans, text)
+        entry = self._long.get(key)
+        if entry is None or entry.piece is None or entry.piece.spans != spans or entry.piece.text != text:
+            entry = self._long[key] = self._new_entry(segment)
         return entry
 
-    def _new_entry(self, text: str, origin: Origin) -> _Entry:
-        is_template = origin == TEMPLATE
+    def _new_entry(self, segment: Segment) -> _Entry:
+        """The entry of a segment that was not seen before, not yet encoded."""
+        text, origin = segment.text, segment.origin
+        if segment.image is not None:
+            return _Entry(_ANYWHERE, _ANYWHERE, None, self._image(segment))
         parts = self._specials.split(text)
-        if not is_template and len(parts) > 1:
+        if origin != TEMPLATE and len(parts) > 1:
             self._count_lookalike(parts[1::2])
             if not self.tokenizer.specials_in_content:
                 parts = [text]
-        runs = self._runs_of(parts)
-        if is_template and len(runs) > 1 and len(text) < REMEMBERED_AT_ONCE:
-            runs = (self._whole(text, runs),)
-        return _Entry(
-            Piece((Span(origin, len(text)),), runs),
-            self._end_of(text, len(parts) > 1 and not parts[-1]),
-            self._start_of(text, len(parts) > 1 and not parts[0]),
-        )
+        if len(parts) == 1:
+            return _Entry(self._start_of(text, False), self._end_of(text, False), None)
+        return _Entry(self._start_of(text, not parts[0]), self._end_of(text, not parts[-1]), parts)
 
-    def _enter_image(self, segment: Segment) -> _Entry:
-        image = segment.image or ""
-        id = IMAGE_ID | self._images.setdefault(image, len(self._images))
+    def _encode_alone(self, segment: Segment, entry: _Entry) -> Piece:
+        """Makes the piece of a segment."""
+        text, origin = segment.text, segment.origin
+        runs = self._runs_of(entry.parts or [text])
+        if origin == TEMPLATE and len(runs) > 1 and len(text) < LONG_TEXT:
+            runs = (self._whole(text, runs),)
+        entry.parts = None
+        entry.piece = piece = Piece((Span(origin, len(text)),), runs)
+        return piece
+
+    def _image(self, segment: Segment) -> Piece:
+        id = IMAGE_ID | self._images.setdefault(segment.image or "", len(self._images))
         run = Run(segment.text, id.to_bytes(TOKEN_BYTES, "little") * segment.image_tokens)
-        piece = Piece((Span(segment.origin, len(segment.text)),), (run,))
-        entry = self._exact[segment] = _Entry(piece, _ANYWHERE, _ANYWHERE)
-        return entry
+        return Piece((Span(segment.origin, len(segment.text)),), (run,))
 
     def _count_lookalike(self, found: list[str]) -> None:
         for special in found:
@@ -188,8 +211,8 @@ class SegmentEncoder:
     def _end_of(self, text: str, is_special: bool) -> int:
         """The cuts that the end of a text allows."""
         if self.tokenizer.specials_in_content and self._specials.ends_open(text):
-            return 0
-        end = _START_IS_SPECIAL
+            return _AT_IMAGES_ONLY
+        end = _START_IS_SPECIAL | _START_IS_IMAGE
         if is_special:
             end |= _END_IS_SPECIAL
         elif self.tokenizer.cuts_at_whitespace:
@@ -221,53 +244,57 @@ class SegmentEncoder:
 
     # --- neighbours that are not cut apart --------------------------------------------------------------------------
 
-    def _encode_joined(self, segments: Sequence[Segment]) -> tuple[Piece, ...]:
+    def _encode_joined(self, segments: Sequence[Segment], entries: Sequence[_Entry]) -> tuple[Piece, ...]:
         """The pieces of a request in which some neighbours must be encoded together."""
-        pieces: list[Piece] = []
-        group: list[Segment] = []
-        whole: _Entry | None = None
-        for segment in segments:
-            if not segment.text and segment.image is None:
-                continue
-            entry = self._exact.get(segment) or self._enter(segment)
-            if whole is None or whole.end & entry.start:
-                if whole is not None:
-                    pieces.append(whole.piece)
-                group, whole = [segment], entry
+        groups: list[tuple[list[Segment], _Entry]] = []
+        end = 0
+        for segment, entry in zip(segments, entries):
+            if not groups or end & entry.start:
+                groups.append(([segment], entry))
+                end = entry.end
             else:
+                group = groups[-1][0]
                 group.append(segment)
-                whole = self._join(tuple(group))
-        if whole is not None:
-            pieces.append(whole.piece)
-        return tuple(pieces)
-
-    def _join(self, group: tuple[Segment, ...]) -> _Entry:
-        """The entry of segments that are encoded together."""
-        entry = self._exact.get(group)
-        if entry is not None:
-            return entry
-        text = "".join([segment.text for segment in group])
-        spans = tuple([Span(segment.origin, len(segment.text)) for segment in group])
-        if len(text) < REMEMBERED_AT_ONCE:
-            entry = self._exact[group] = self._new_join(text, spans, group)
-            return entry
-        key = hash(group)
-        known = self._once.get(key)
-        if known is not None and known.piece.spans == spans and known.piece.text == text:
-            self._exact[group] = known
-            return known
-        entry = self._once[key] = self._new_join(text, spans, group)
-        return entry
-
-    def _new_join(self, text: str, spans: tuple[Span, ...], group: tuple[Segment, ...]) -> _Entry:
-        parts = self._specials.split(text) if self.tokenizer.specials_in_content else self._template_parts(group)
-        return _Entry(
-            Piece(spans, self._runs_of(parts)),
-            self._end_of(text, len(parts) > 1 and not parts[-1]),
-            self._start_of(text, len(parts) > 1 and not parts[0]),
+                # Behind a special token begun further left, the last segment alone does not tell what the text ends in.
+                end = self._end_of_joined(group) if end == _AT_IMAGES_ONLY else entry.end
+        return tuple(
+            [
+                self._join(tuple(group)) if len(group) > 1 else entry.piece or self._encode_alone(group[0], entry)
+                for group, entry in groups
+            ]
         )
 
-    def _template_parts(self, group: tuple[Segment, ...]) -> list[str]:
+    def _join(self, group: tuple[Segment, ...]) -> Piece:
+        """The piece of segments that are encoded together."""
+        text = "".join([segment.text for segment in group])
+        is_long = len(text) >= LONG_TEXT
+        if not is_long:
+            piece = self._joined.get(group)
+            if piece is not None:
+                return piece
+        spans = tuple([Span(segment.origin, len(segment.text)) for segment in group])
+        key = _long_key(spans, text) if is_long else 0
+        if is_long:
+            known = self._long.get(key)
+            if known is not None and known.piece and known.piece.spans == spans and known.piece.text == text:
+                return known.piece
+        piece = Piece(spans, self._runs_of(self._joined_parts(group)))
+        if is_long:
+            self._long[key] = _Entry(0, 0, None, piece)
+        else:
+            self._joined[group] = piece
+        return piece
+
+    def _joined_parts(self, group: Sequence[Segment]) -> list[str]:
+        if self.tokenizer.specials_in_content:
+            return self._specials.split("".join([segment.text for segment in group]))
+        return self._template_parts(group)
+
+    def _end_of_joined(self, group: Sequence[Segment]) -> int:
+        parts = self._joined_parts(group)
+        return self._end_of("".join([segment.text for segment in group]), len(parts) > 1 and not parts[-1])
+
+    def _template_parts(self, group: Sequence[Segment]) -> list[str]:
         """Ordinary text and special tokens in turn, where only template text is parsed for them."""
         parts = [""]
         for segment in group:
@@ -275,3 +302,8 @@ class SegmentEncoder:
             parts[-1] += first
             parts += rest
         return parts
+
+
+def _long_key(spans: tuple[Span, ...], text: str) -> int:
+    """Where a long text is looked up; equal keys may belong to different texts."""
+    return hash((spans, text[:256], text[-64:]))

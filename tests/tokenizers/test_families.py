@@ -237,6 +237,23 @@ def test_a_folder_without_a_tokenizer_is_said(tmp_path: Path) -> None:
         load_tokenizer(str(tmp_path))
 
 
+def test_older_files_are_converted(tmp_path: Path) -> None:
+    texts = [*byte_alphabet(), *(left + right for left, right in MERGES), "<|endoftext|>"]
+    (tmp_path / "vocab.json").write_text(json.dumps({text: id for id, text in enumerate(texts)}))
+    merges = "".join([f"{left} {right}\n" for left, right in MERGES])
+    (tmp_path / "merges.txt").write_text(f"#version: 0.2\n{merges}")
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "GPT2Tokenizer"}))
+    tokenizer = load_tokenizer(str(tmp_path))
+    assert unpack_ids(tokenizer.encode_ordinary("abcdef!")) == [260, byte_alphabet().index("!")]
+    assert tokenizer.special_tokens == {"<|endoftext|>": 261}
+
+
+def test_older_files_that_cannot_be_converted_are_said(tmp_path: Path) -> None:
+    (tmp_path / "tokenizer_config.json").write_text("{}")
+    with pytest.raises(PrefixlabError, match=r"has no tokenizer.json and transformers cannot make one"):
+        load_tokenizer(str(tmp_path))
+
+
 def _mistral_file(name: str) -> Path:
     common = pytest.importorskip("mistral_common")
     return Path(common.__file__).parent / "data" / name
