@@ -19,7 +19,7 @@ from prefixlab.records import TEMPLATE, TOKEN_BYTES, Origin, Piece, Run, Segment
 from prefixlab.tokenizers.run_table import RunTable
 from prefixlab.tokenizers.specials import SpecialTokens
 
-LONG_TEXT = 1024
+LONG_TEXT = 4096
 """Characters from which on a text is looked up by its length and ends and compared with the runs it had, rather than
 kept as a key of its own: a system prompt with a clock in it is never seen again, and its lines are kept already."""
 

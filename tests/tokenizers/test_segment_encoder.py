@@ -13,6 +13,7 @@ from prefixlab.records import TEMPLATE, Origin, Piece, Segment
 from prefixlab.tokenizers import SegmentEncoder, load_tokenizer
 from prefixlab.tokenizers.byte_level import unpack_ids
 from prefixlab.tokenizers.specials import SpecialTokens
+from prefixlab.tokenizers.token_ids import TokenIdsOnly
 from tests.tokenizers.varied_text import BLANKS, MARKS, PUNCTUATION, SPECIALS
 
 USER = Origin("messages[1].content", "user")
@@ -174,6 +175,34 @@ def test_images_are_tokens_of_their_identity() -> None:
     assert first[1:4] == [0x8000_0000] * 3
     assert other[1:4] == [0x8000_0001] * 3
     assert first[4:] == other[4:]
+
+
+def test_an_image_is_never_joined_to_text() -> None:
+    encoder = SegmentEncoder(QWEN)
+    image = Segment("<|image_pad|>", USER, image="a.png", image_tokens=2)
+    pieces = encoder.encode([Segment("see <|im_", USER), image, Segment("end|>", USER)])
+    assert [piece.text for piece in pieces] == ["see <|im_", "<|image_pad|>", "end|>"]
+    assert ids((pieces[1],)) == [0x8000_0000] * 2
+
+
+def test_neighbours_that_belong_together_are_encoded_once() -> None:
+    calls: list[str] = []
+
+    class Counting(TokenIdsOnly):
+        special_tokens = {"<s>": 1}
+
+        def encode_ordinary(self, text: str) -> bytes:
+            calls.append(text)
+            return bytes(4 * len(text))
+
+    encoder = SegmentEncoder(Counting())
+    parts = [Segment(f"part {place} ", USER) for place in range(40)]
+    (piece,) = encoder.encode(parts)
+    assert calls == ["".join([part.text for part in parts])]
+    assert len(piece.spans) == 40
+    assert encoder.encode(parts) == (piece,)
+    assert encoder.encode([Segment("<s>", TEMPLATE), *parts])[1:] == (piece,)
+    assert len(calls) == 1
 
 
 def test_a_plain_prompt_begins_with_bos_where_there_is_one() -> None:
