@@ -98,8 +98,11 @@ class RunTable:
     def _complete(self, lines: list[str], found: list[tuple[Run, ...] | None], is_closed: bool) -> None:
         """Puts runs where a line is new or continues the line before it; lines joined to another get none."""
         at = 0
-        while None in found:
-            at = found.index(None, at)
+        while True:
+            try:
+                at = found.index(None, at)
+            except ValueError:
+                return
             start = at - 1 if at and continues(lines[at]) else at
             end = at + 1
             while end < len(lines) and continues(lines[end]):
