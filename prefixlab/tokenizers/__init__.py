@@ -6,7 +6,6 @@ asks each family of this folder; `SegmentEncoder` puts it to work on rendered re
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import pkgutil
 from collections.abc import Mapping
@@ -40,6 +39,8 @@ def load_tokenizer(name_or_path: str, *, offline: bool = False) -> TextTokenizer
         )
     if Path(wanted).is_file():
         raise PrefixlabError("not a tokenizer's file", "Name a tokenizer.json, tekken.json or *.model", path=wanted)
+    import difflib
+
     names = [row["name"] for row in known_tokenizers()]
     close = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5) or ["o200k_base", "cl100k_base", "qwen3"]
     raise PrefixlabError(

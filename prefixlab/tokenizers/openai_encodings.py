@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import itertools
 import os
-import tempfile
-import urllib.request
-import uuid
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -123,7 +121,7 @@ class OpenAIEncodings:
         if encoding is None:
             return None
         if encoding.vocabulary in PACKED_SHA256:
-            ranks = {token: rank for rank, token in enumerate(read_tokens(encoding.vocabulary))}
+            ranks = dict(zip(read_tokens(encoding.vocabulary), itertools.count()))
             source, sha256 = "packaged", PUBLISHED_SHA256[encoding.vocabulary]
         else:
             ranks = _published_ranks(wanted, encoding.vocabulary, offline)
@@ -152,6 +150,8 @@ class OpenAIEncodings:
 
 def _cache_path(vocabulary: str) -> Path:
     """Where tiktoken keeps the file."""
+    import tempfile
+
     folder = os.environ.get("TIKTOKEN_CACHE_DIR") or os.environ.get("DATA_GYM_CACHE_DIR")
     url = SERVER + PUBLISHED_FILES[vocabulary][0]
     key = hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()
@@ -173,6 +173,9 @@ def _download(vocabulary: str) -> bytes:
     Raises:
         OSError: no network, no answer in time, or another file than the published one.
     """
+    import urllib.request
+    import uuid
+
     path, sha256 = PUBLISHED_FILES[vocabulary]
     with urllib.request.urlopen(SERVER + path, timeout=TIMEOUT_SECONDS) as answer:  # noqa: S310
         data: bytes = answer.read()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
 
 from prefixlab.tokenizers.byte_level import ByteLevelTokenizer
@@ -34,7 +35,7 @@ PUBLISHED_TOKENIZER_JSON = "aeb13307a71acd8fe81861d94ad54ab689df773318809eed3cbe
 
 def load_packaged(generation: str, *, name: str, source: str, sha256: str) -> ByteLevelTokenizer:
     """The tokenizer of a generation of Qwen."""
-    ranks = {token: rank for rank, token in enumerate(read_tokens("qwen3"))}
+    ranks = dict(zip(read_tokens("qwen3"), itertools.count()))
     added = ADDED_TOKENS[: ADDED_TOKEN_COUNTS[generation]]
     return ByteLevelTokenizer(
         name,

@@ -114,7 +114,7 @@ def test_a_missing_encoding_names_the_ways_out(monkeypatch: pytest.MonkeyPatch, 
     def no_network(*_: object, **__: object) -> object:
         raise OSError("no route to host")
 
-    monkeypatch.setattr(openai_encodings.urllib.request, "urlopen", no_network)
+    monkeypatch.setattr("urllib.request.urlopen", no_network)
     with pytest.raises(PrefixlabError) as offline:
         load_tokenizer("p50k_base", offline=True)
     assert "--offline does not fetch it" in str(offline.value)
