@@ -22,8 +22,8 @@ Encode = Callable[[str, Origin], tuple[Run, ...]]
 Place = Literal["own", "newest"]
 """The end of the value's own message, or of the newest user message."""
 
-REMEMBERED = 50_000
-"""Stretches around a cut whose runs are kept, as most are the same in every request."""
+REMEMBERED = 1000
+"""Pieces with values cut out that are kept, as most are the same in every request."""
 
 
 class Hole(NamedTuple):
@@ -55,7 +55,7 @@ class FixReplay:
         self._engine = engine
         self._encode = encode
         self._cuts = cuts
-        self._remembered: dict[str, tuple[Run, ...]] = {}
+        self._remembered: dict[object, _Stretch] = {}
         self._found: dict[Site, list[Found | None]] = {}
         self._fixed: dict[Hole, Place] = {}
 
@@ -148,47 +148,70 @@ class FixReplay:
         for target in others:
             end = len(pieces[target].runs)
             changes.setdefault(target, []).append(_Change(end, end, "\n" + "\n".join(moved[target])))
-        runs: list[Run] = []
-        split = 0
+        parts: list[_Part] = []
+        behind: list[_Part] = []
+        last = _NO_RUN
         for at, piece in enumerate(pieces):
-            runs.extend(self._changed(piece, changes[at]) if at in changes else piece.runs)
-            if at == first:
-                split = len(runs)
-        last = runs[split - 1] if split else Run("", b"")
+            part: _Part = self._changed(piece, changes[at]) if at in changes else piece
+            if at == first and part.runs:
+                *ahead, last = part.runs
+                parts.append(_Stretch(ahead))
+            else:
+                (parts if at < first else behind).append(part)
         text = "\n" + "\n".join(moved[first])
-        return _Rewritten(runs[: max(split - 1, 0)], last, text, runs[split:], pieces[first].origin)
+        return _Rewritten(parts, last, text, behind, pieces[first].origin)
 
-    def _changed(self, piece: Piece, changes: list[_Change]) -> list[Run]:
-        """The piece's runs with the changes made. What stands next to a change is encoded again together with it."""
+    def _changed(self, piece: Piece, changes: list[_Change]) -> _Stretch:
+        """The piece with the changes made; most requests of a family come out the same."""
         changes.sort()
+        kept = []
+        at = 0
+        for start, end, _ in changes:
+            kept.append(piece.runs[at:start])
+            at = end
+        key = (tuple(kept), piece.runs[at:], tuple([text for _, _, text in changes]))
+        stretch = self._remembered.get(key)
+        if stretch is None:
+            if len(self._remembered) >= REMEMBERED:
+                self._remembered.clear()
+            stretch = self._remembered[key] = _Stretch(self._made(piece, changes))
+        elif stretch.joined is None:
+            stretch.joined = stretch.tokens
+        return stretch
+
+    def _made(self, piece: Piece, changes: list[_Change]) -> list[Run]:
+        """The piece's runs with the changes made. What stands next to a change is encoded again together with it."""
         runs = piece.runs
-        changed: list[Run] = []
+        made: list[Run] = []
         at = 0
         number = 0
         while number < len(changes):
             start, end, text = changes[number]
+            number += 1
+            is_next_near = number < len(changes) and changes[number].start <= end + 1
+            if not text and not is_next_near and self._may_close(runs, start, end):
+                made.extend(runs[at:start])
+                at = end
+                continue
             begin = max(start - 1, at)
             text = "".join([run.text for run in runs[begin:start]]) + text
-            number += 1
             while number < len(changes) and changes[number].start <= end + 1:
                 text += "".join([run.text for run in runs[end : changes[number].start]]) + changes[number].text
                 end = max(end, changes[number].end)
                 number += 1
             text += "".join([run.text for run in runs[end : end + 1]])
-            changed.extend(runs[at:begin])
-            changed.extend(self._encoded(text, piece.origin))
+            made.extend(runs[at:begin])
+            made.extend(self._encode(text, piece.origin))
             at = min(end + 1, len(runs))
-        changed.extend(runs[at:])
-        return changed
+        made.extend(runs[at:])
+        return made
 
-    def _encoded(self, text: str, origin: Origin) -> tuple[Run, ...]:
-        runs = self._remembered.get(text)
-        if runs is None:
-            runs = self._encode(text, origin)
-            if len(self._remembered) >= REMEMBERED:
-                self._remembered.clear()
-            self._remembered[text] = runs
-        return runs
+    def _may_close(self, runs: tuple[Run, ...], start: int, end: int) -> bool:
+        """Whether the runs ahead of `start` and from `end` on may stand side by side: a line and a line behind it."""
+        if not self._cuts or not start or end == len(runs) or not runs[start - 1].text.endswith("\n"):
+            return False
+        first = runs[end].text[:1]
+        return bool(first) and not first.isspace() and first != "/"
 
     def _sure_part(self, run: Run) -> bytes:
         """Tokens at the head of a run that stay whatever is written behind it.
@@ -213,15 +236,34 @@ class _Change(NamedTuple):
 class _Rewritten(NamedTuple):
     """A prompt with values moved: `head`, then `last.text + moved` encoded together, then `behind`."""
 
-    head: list[Run]
+    head: list[_Part]
     last: Run
     moved: str
-    behind: list[Run]
+    behind: list[_Part]
     origin: Origin
 
 
-def _tokens(runs: Sequence[Run]) -> bytes:
-    return b"".join([run.tokens for run in runs])
+class _Stretch:
+    """Consecutive runs, and their tokens in one once it is known that several prompts have them."""
+
+    __slots__ = ("joined", "runs")
+
+    def __init__(self, runs: list[Run]) -> None:
+        self.runs = runs
+        self.joined: bytes | None = None
+
+    @property
+    def tokens(self) -> bytes:
+        return _tokens(self.runs) if self.joined is None else self.joined
+
+
+_Part = Piece | _Stretch
+
+_NO_RUN = Run("", b"")
+
+
+def _tokens(parts: Sequence[Run | _Part]) -> bytes:
+    return b"".join([part.tokens for part in parts])
 
 
 def _taken_apart(
