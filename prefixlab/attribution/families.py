@@ -8,6 +8,7 @@ of one family where they share a first block.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from prefixlab.prefix_tree import Match
@@ -141,4 +142,4 @@ class _Usual:
 
     def are_in(self, pieces: list[Piece]) -> bool:
         """Whether all of these lines are in the head."""
-        return self._is_enough and self._lines.issubset(run for piece in pieces for run in piece.runs)
+        return self._is_enough and self._lines.issubset(chain.from_iterable([piece.runs for piece in pieces]))

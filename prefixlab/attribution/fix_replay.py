@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
-from prefixlab.attribution.line_template import LineTemplate
 from prefixlab.attribution.sites import Found, Site
 from prefixlab.contracts import Engine
 from prefixlab.prefix_tree import PrefixTree
@@ -55,9 +54,11 @@ class FixReplay:
         self._engine = engine
         self._encode = encode
         self._cuts = cuts
-        self._remembered: dict[object, _Stretch] = {}
+        self._remembered: dict[object, list[bytes]] = {}
         self._found: dict[Site, list[Found | None]] = {}
         self._fixed: dict[Hole, Place] = {}
+        self._moves: dict[object, list[_Move | None]] = {}
+        self._newest_pieces: list[int | None] = [None] * len(prompts)
 
     def found(self, site: Site) -> list[Found | None]:
         """Where the site stands in each prompt of its families."""
@@ -85,7 +86,7 @@ class FixReplay:
         places: dict[Site, dict[int, Place]] = {}
         for (site, number), place in fixed.items():
             places.setdefault(site, {})[number] = place
-        cuts = [(site, where, self.found(site)) for site, where in places.items()]
+        moves = [self._moves_of(site, where, count) for site, where in places.items()]
         prompts = self._prompts
         rewritten: list[_Rewritten | None] = []
         lengths: dict[int, int] = {}
@@ -94,14 +95,14 @@ class FixReplay:
             changed = rewritten[number]
             if changed is None:
                 return prompts[number].tokens + prompts[number].output_tokens
-            return _tokens(changed.head) + self._sure_part(changed.last)
+            return b"".join(changed.head)
 
         def rest(number: int) -> tuple[bytes, int] | None:
             changed = rewritten[number]
             if changed is None:
                 return None
-            tail = self._encode(changed.last.text + changed.moved, changed.origin)
-            tokens = _tokens([*changed.head, *tail, *changed.behind])
+            tail = [run.tokens for run in self._encode(changed.last.text + changed.moved, changed.origin)]
+            tokens = b"".join([*changed.head[:-1], *tail, *changed.behind])
             lengths[number] = len(tokens) // TOKEN_BYTES
             return tokens + prompts[number].output_tokens, len(tokens)
 
@@ -110,7 +111,7 @@ class FixReplay:
         replayed = Replayed([], [])
         for number in range(count):
             prompt = prompts[number]
-            changed = self._rewritten(number, prompt, cuts)
+            changed = self._rewritten(number, prompt, moves)
             rewritten.append(changed)
             if changed is None:
                 match = tree.add(number, prompt.tokens, prompt.output_tokens, prompt.namespace)
@@ -124,60 +125,77 @@ class FixReplay:
             replayed.shared_tokens.append(shared)
         return replayed
 
-    def _rewritten(
-        self, number: int, prompt: Prompt, cuts: list[tuple[Site, dict[int, Place], list[Found | None]]]
-    ) -> _Rewritten | None:
+    def _moves_of(self, site: Site, places: dict[int, Place], count: int) -> list[_Move | None]:
+        """For each of the first prompts, what fixing the site's holes in `places` does to it."""
+        key = (site, tuple(places.items()))
+        moves = self._moves.get(key, [])
+        if len(moves) < count:
+            moves = [found and _move(site, found, places) for found in self.found(site)[:count]]
+            if count == len(self._prompts):
+                self._moves[key] = moves
+        return moves
+
+    def _newest(self, number: int, otherwise: int) -> int:
+        """The piece that ends the newest user turn; of a prompt without roles, its last piece."""
+        newest = self._newest_pieces[number]
+        if newest is None:
+            newest = self._newest_pieces[number] = _newest_user_piece(self._prompts[number].pieces)
+        return otherwise if newest < 0 else newest
+
+    def _rewritten(self, number: int, prompt: Prompt, all_moves: list[list[_Move | None]]) -> _Rewritten | None:
         """The prompt with the fixed values moved, or None where it has none of them."""
         changes: dict[int, list[_Change]] = {}
         moved: dict[int, list[str]] = {}
         pieces = prompt.pieces
-        newest = -1
-        for site, places, where in cuts:
-            found = where[number]
-            if found is None:
+        for moves in all_moves:
+            move = moves[number]
+            if move is None:
                 continue
-            stays, moves = _taken_apart(site.template, found.values, places)
-            changes.setdefault(found.piece, []).append(_Change(found.start, found.end, stays))
-            for place, text in moves:
-                if place == "newest" and newest < 0:
-                    newest = _newest_user_piece(pieces, found.piece)
-                moved.setdefault(found.piece if place == "own" else newest, []).append(text)
+            changes.setdefault(move.piece, []).append(_Change(move.start, move.end, move.stays))
+            for place, text in move.moved:
+                target = move.piece if place == "own" else self._newest(number, move.piece)
+                moved.setdefault(target, []).append(text)
         if not changes:
             return None
         first, *others = sorted(moved)
         for target in others:
             end = len(pieces[target].runs)
             changes.setdefault(target, []).append(_Change(end, end, "\n" + "\n".join(moved[target])))
-        parts: list[_Part] = []
-        behind: list[_Part] = []
+        for cuts in changes.values():
+            cuts.sort()
+        head: list[bytes] = []
+        behind: list[bytes] = []
         last = _NO_RUN
         for at, piece in enumerate(pieces):
-            part: _Part = self._changed(piece, changes[at]) if at in changes else piece
-            if at == first and part.runs:
-                *ahead, last = part.runs
-                parts.append(_Stretch(ahead))
+            here = changes.get(at)
+            if at == first:
+                runs = piece.runs if here is None else self._made(piece, here)
+                if runs:
+                    last = runs[-1]
+                    head.extend([run.tokens for run in runs[:-1]])
+                head.append(self._sure_part(last))
             else:
-                (parts if at < first else behind).append(part)
+                into = head if at < first else behind
+                into.extend([run.tokens for run in piece.runs] if here is None else self._changed(piece, here))
         text = "\n" + "\n".join(moved[first])
-        return _Rewritten(parts, last, text, behind, pieces[first].origin)
+        return _Rewritten(head, last, text, behind, pieces[first].origin)
 
-    def _changed(self, piece: Piece, changes: list[_Change]) -> _Stretch:
-        """The piece with the changes made; most requests of a family come out the same."""
-        changes.sort()
+    def _changed(self, piece: Piece, changes: list[_Change]) -> list[bytes]:
+        """The tokens of a piece with the changes made; in most requests of a family they are the same."""
         kept = []
         at = 0
         for start, end, _ in changes:
             kept.append(piece.runs[at:start])
             at = end
         key = (tuple(kept), piece.runs[at:], tuple([text for _, _, text in changes]))
-        stretch = self._remembered.get(key)
-        if stretch is None:
+        tokens = self._remembered.get(key)
+        if tokens is None:
             if len(self._remembered) >= REMEMBERED:
                 self._remembered.clear()
-            stretch = self._remembered[key] = _Stretch(self._made(piece, changes))
-        elif stretch.joined is None:
-            stretch.joined = stretch.tokens
-        return stretch
+            tokens = self._remembered[key] = [run.tokens for run in self._made(piece, changes)]
+        elif len(tokens) > 1:
+            tokens[:] = [b"".join(tokens)]
+        return tokens
 
     def _made(self, piece: Piece, changes: list[_Change]) -> list[Run]:
         """The piece's runs with the changes made. What stands next to a change is encoded again together with it."""
@@ -233,49 +251,42 @@ class _Change(NamedTuple):
     text: str
 
 
-class _Rewritten(NamedTuple):
-    """A prompt with values moved: `head`, then `last.text + moved` encoded together, then `behind`."""
+class _Move(NamedTuple):
+    """Runs `start:end` of a piece become `stays`; the texts of `moved` go to their places."""
 
-    head: list[_Part]
+    piece: int
+    start: int
+    end: int
+    stays: str
+    moved: list[tuple[Place, str]]
+
+
+class _Rewritten(NamedTuple):
+    """A prompt with values moved: tokens, then `last.text + moved` encoded together, then tokens.
+
+    The last of `head` is what is sure of the text that is not encoded yet.
+    """
+
+    head: list[bytes]
     last: Run
     moved: str
-    behind: list[_Part]
+    behind: list[bytes]
     origin: Origin
 
-
-class _Stretch:
-    """Consecutive runs, and their tokens in one once it is known that several prompts have them."""
-
-    __slots__ = ("joined", "runs")
-
-    def __init__(self, runs: list[Run]) -> None:
-        self.runs = runs
-        self.joined: bytes | None = None
-
-    @property
-    def tokens(self) -> bytes:
-        return _tokens(self.runs) if self.joined is None else self.joined
-
-
-_Part = Piece | _Stretch
 
 _NO_RUN = Run("", b"")
 
 
-def _tokens(parts: Sequence[Run | _Part]) -> bytes:
-    return b"".join([part.tokens for part in parts])
-
-
-def _taken_apart(
-    template: LineTemplate | None, values: tuple[str, ...], places: dict[int, Place]
-) -> tuple[str, list[tuple[Place, str]]]:
-    """What stays of a line when the holes in `places` are cut out, and the texts that go to each place."""
+def _move(site: Site, found: Found, places: dict[int, Place]) -> _Move:
+    """What cutting out the holes in `places` leaves of a site, and the texts that go to each place."""
+    template, values = site.template, found.values
+    piece, start, end, _ = found
     if template is None:
-        return "", [(places[0], values[0].strip("\n"))]
+        return _Move(piece, start, end, "", [(places[0], values[0].strip("\n"))])
     literals = template.literals
-    if len(places) == len(values) and template.is_all_labels:
+    if template.is_all_labels and len(places) == len(values):
         line = literals[0] + "".join([value + literal for value, literal in zip(values, literals[1:], strict=True)])
-        return "", [(places[0], line.strip("\n"))]
+        return _Move(piece, start, end, "", [(places[0], line.strip("\n"))])
     stays = literals[0]
     moves: list[tuple[Place, str]] = []
     for number, (value, literal) in enumerate(zip(values, literals[1:], strict=True)):
@@ -286,12 +297,13 @@ def _taken_apart(
             stays += literal
             label = template.label(number)
             moves.append((place, f"{label}: {value}" if label else value))
-    return stays, moves
+    return _Move(piece, start, end, stays, moves)
 
 
-def _newest_user_piece(pieces: Sequence[Piece], otherwise: int) -> int:
-    """The piece that ends the newest user turn; of a prompt without roles, its last piece."""
+def _newest_user_piece(pieces: Sequence[Piece]) -> int:
+    """The number of the piece that ends the newest user turn, or the prompt without roles; -1 where there is none."""
     for number in range(len(pieces) - 1, -1, -1):
-        if any([span.origin.role in ("user", "prompt") for span in pieces[number].spans]):
-            return number
-    return otherwise
+        for span in pieces[number].spans:
+            if span.origin.role in ("user", "prompt"):
+                return number
+    return -1

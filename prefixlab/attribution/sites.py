@@ -104,6 +104,14 @@ class Site:
         return Found(piece, start, end, ("".join([run.text for run in runs[start:end]]),))
 
 
+class _Changed(NamedTuple):
+    """A site at which two prompts differ: its holes that changed, and the run it stands in."""
+
+    site: Site
+    holes: list[int]
+    start: int
+
+
 class Sites:
     """All sites of a log, collected by comparing each prompt with one that came before it."""
 
@@ -128,9 +136,13 @@ class Sites:
             behind = difference.stable_behind if said else difference.same_behind
             if behind < self._enough:
                 break
-            if (len(found) > 1 or len(difference.runs) > 1) and _is_reordered(prompt, found, difference):
-                continue
-            for site, changed, start in self._sites_at(prompt, difference, skeleton):
+            origin = prompt.pieces[difference.piece].origin
+            sites = self._known_lines(origin, difference)
+            if sites is None:
+                if _is_reordered(prompt, found, difference):
+                    continue
+                sites = self._new_sites(origin, difference, prompt, skeleton)
+            for site, changed, start in sites:
                 site.families.add(family)
                 for hole in changed:
                     site.broken[hole] += 1
@@ -139,11 +151,37 @@ class Sites:
                     if site.token_index < 0:
                         site.token_index = shared_tokens
 
-    def _sites_at(
-        self, prompt: Prompt, difference: Difference, skeleton: frozenset[Run]
-    ) -> list[tuple[Site, list[int], int]]:
-        """The sites of a difference with the holes that changed and the run they stand in."""
-        origin = prompt.pieces[difference.piece].origin
+    def _known_lines(self, origin: Origin, difference: Difference) -> list[_Changed] | None:
+        """The sites of a difference whose lines are all known, or None."""
+        known = self._of_path.get(origin)
+        if not known or len(difference.runs) != len(difference.other_runs):
+            return None
+        alone = len(difference.runs) == 1
+        lines = []
+        for offset, (mine, yours) in enumerate(zip(difference.runs, difference.other_runs, strict=True)):
+            if mine is not yours:
+                line = self._known_line(known, mine, yours, alone)
+                if line is None:
+                    return None
+                lines.append(_Changed(*line, difference.start + offset))
+        return lines
+
+    @staticmethod
+    def _known_line(known: list[Site], mine: Run, yours: Run, alone: bool) -> tuple[Site, list[int]] | None:
+        for site in known:
+            template = site.template
+            if template is None or not (alone or template.is_telling):
+                continue
+            values = template.values(mine.text)
+            others = None if values is None else template.values(yours.text)
+            if values is not None and others is not None:
+                return site, [hole for hole, value in enumerate(values) if value != others[hole]]
+        return None
+
+    def _new_sites(
+        self, origin: Origin, difference: Difference, prompt: Prompt, skeleton: frozenset[Run]
+    ) -> list[_Changed]:
+        """The sites of a difference that is not made of known lines; new ones are kept."""
         known = self._of_path.setdefault(origin, [])
         ours, theirs = difference.runs, difference.other_runs
         if len(ours) == len(theirs):
@@ -151,25 +189,21 @@ class Sites:
             for offset, (mine, yours) in enumerate(zip(ours, theirs, strict=True)):
                 if mine is yours:
                     continue
-                line = self._line_site(origin, known, mine, yours, difference if len(ours) == 1 else None)
+                alone = difference if len(ours) == 1 else None
+                line = self._known_line(known, mine, yours, alone is not None) or self._new_line(
+                    origin, known, mine, yours, alone
+                )
                 if line is None:
                     break
-                lines.append((*line, difference.start + offset))
+                lines.append(_Changed(*line, difference.start + offset))
             else:
                 return lines
         return self._stretch_site(origin, known, _widened(prompt, difference, skeleton))
 
-    def _line_site(
-        self, origin: Origin, known: list[Site], mine: Run, yours: Run, alone: Difference | None
+    @staticmethod
+    def _new_line(
+        origin: Origin, known: list[Site], mine: Run, yours: Run, alone: Difference | None
     ) -> tuple[Site, list[int]] | None:
-        for site in known:
-            if site.template is None:
-                continue
-            values = site.template.values(mine.text)
-            others = None if values is None else site.template.values(yours.text)
-            if values is not None and others is not None and (site.template.is_telling or alone is not None):
-                changed = [hole for hole, pair in enumerate(zip(values, others, strict=True)) if pair[0] != pair[1]]
-                return site, changed
         template = template_of(mine.text, yours.text)
         if template is None or (alone is None and not template.is_telling) or len(known) >= MOST_SITES_OF_A_PATH:
             return None
@@ -178,9 +212,7 @@ class Sites:
         known.append(site)
         return site, list(range(site.holes))
 
-    def _stretch_site(
-        self, origin: Origin, known: list[Site], difference: Difference
-    ) -> list[tuple[Site, list[int], int]]:
+    def _stretch_site(self, origin: Origin, known: list[Site], difference: Difference) -> list[_Changed]:
         if not difference.runs or not difference.other_runs:
             return []
         ours = "".join([run.text for run in difference.runs])
@@ -189,12 +221,12 @@ class Sites:
             return []
         for site in known:
             if site.template is None and site.before is difference.before and site.after is difference.after:
-                return [(site, [0], difference.start)]
+                return [_Changed(site, [0], difference.start)]
         if len(known) >= MOST_SITES_OF_A_PATH:
             return []
         site = Site(origin, None, difference.before, difference.after)
         known.append(site)
-        return [(site, [0], difference.start)]
+        return [_Changed(site, [0], difference.start)]
 
 
 def collect_sites(prompts: Sequence[Prompt], matches: Sequence[Match], families: Families, block_tokens: int) -> Sites:

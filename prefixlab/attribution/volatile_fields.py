@@ -21,7 +21,7 @@ from prefixlab.records import TOKEN_BYTES, Field, Origin, Outcome, Prompt
 MOST_FIELDS = 8
 """Fields that are replayed; the rest of a log with more stays in `first_seen`."""
 
-TRIAL_REQUESTS = 500
+TRIAL_REQUESTS = 256
 """Requests on which the place of a moved value is chosen."""
 
 EXAMPLES = 3
