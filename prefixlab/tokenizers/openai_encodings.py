@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import itertools
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -17,8 +16,7 @@ from typing import NamedTuple
 from prefixlab.errors import PrefixlabError
 from prefixlab.tokenizers.byte_level import ByteLevelTokenizer, byte_alphabet
 from prefixlab.tokenizers.patterns import CL100K, GPT2, O200K, PreTokenPattern
-from prefixlab.tokenizers.vocabularies import PACKED_SHA256, read_tokens
-from prefixlab.tokenizers.vocabularies.build import PUBLISHED_SHA256
+from prefixlab.tokenizers.vocabularies import PUBLISHED_SHA256, read_ranks
 
 SERVER = "https://openaipublic.blob.core.windows.net/"
 TIMEOUT_SECONDS = 10.0
@@ -120,8 +118,8 @@ class OpenAIEncodings:
         encoding = ENCODINGS.get(wanted)
         if encoding is None:
             return None
-        if encoding.vocabulary in PACKED_SHA256:
-            ranks = dict(zip(read_tokens(encoding.vocabulary), itertools.count()))
+        if encoding.vocabulary in PUBLISHED_SHA256:
+            ranks = read_ranks(encoding.vocabulary)
             source, sha256 = "packaged", PUBLISHED_SHA256[encoding.vocabulary]
         else:
             ranks = _published_ranks(wanted, encoding.vocabulary, offline)
@@ -141,7 +139,7 @@ class OpenAIEncodings:
 
     def known(self) -> Iterable[Mapping[str, str]]:
         for name, encoding in ENCODINGS.items():
-            if encoding.vocabulary in PACKED_SHA256:
+            if encoding.vocabulary in PUBLISHED_SHA256:
                 yield {"name": name, "source": "packaged", "offline": "yes"}
             else:
                 cached = _cached_file(encoding.vocabulary) is not None

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Mapping
 
 from prefixlab.tokenizers.byte_level import ByteLevelTokenizer
 from prefixlab.tokenizers.patterns import QWEN
-from prefixlab.tokenizers.vocabularies import read_tokens
-from prefixlab.tokenizers.vocabularies.build import PUBLISHED_SHA256
+from prefixlab.tokenizers.vocabularies import PUBLISHED_SHA256, read_ranks
 
 FIRST_ADDED = 151643
 
@@ -35,7 +33,7 @@ PUBLISHED_TOKENIZER_JSON = "aeb13307a71acd8fe81861d94ad54ab689df773318809eed3cbe
 
 def load_packaged(generation: str, *, name: str, source: str, sha256: str) -> ByteLevelTokenizer:
     """The tokenizer of a generation of Qwen."""
-    ranks = dict(zip(read_tokens("qwen3"), itertools.count()))
+    ranks = read_ranks("qwen3")
     added = ADDED_TOKENS[: ADDED_TOKEN_COUNTS[generation]]
     return ByteLevelTokenizer(
         name,

@@ -12,8 +12,8 @@ from prefixlab.errors import PrefixlabError
 from prefixlab.tokenizers import load_tokenizer, vocabularies
 from prefixlab.tokenizers.byte_level import ByteLevelTokenizer, byte_alphabet, unpack_ids
 from prefixlab.tokenizers.packaged_qwen import ADDED_TOKENS, CONTROL_TOKENS, FIRST_ADDED
-from prefixlab.tokenizers.vocabularies import PACKED_SHA256, read_tokens
-from prefixlab.tokenizers.vocabularies.build import PUBLISHED_SHA256, pack, parse_tiktoken, tiktoken_text
+from prefixlab.tokenizers.vocabularies import PACKED_SHA256, PUBLISHED_SHA256, SEPARATOR, read_tokens
+from prefixlab.tokenizers.vocabularies.build import pack, parse_tiktoken, tiktoken_text
 from tests.reference import reference_folder
 
 BODY = (
@@ -32,10 +32,12 @@ def test_the_published_file_comes_back_to_the_byte(name: str) -> None:
 
 
 def test_packing_is_reproducible() -> None:
-    packed = (Path(vocabularies.__file__).parent / "cl100k_base.xz").read_bytes()
+    packed = (Path(vocabularies.__file__).parent / "cl100k_base.zst").read_bytes()
     assert len(packed) < 400_000
-    tokens = [b"a", b"bc", b"\xff" * 200]
+    tokens = [bytes([byte]) for byte in range(256)] + [b"bc", b"a" * 300]
     assert pack(tokens) == pack(tokens)
+    with pytest.raises(ValueError, match="separator"):
+        pack([b"a" + SEPARATOR])
 
 
 def test_a_changed_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,7 +63,7 @@ def test_the_licences_are_with_the_files() -> None:
     notice = (Path(vocabularies.__file__).parent / "NOTICE").read_text()
     assert "OpenAI" in notice
     assert "Apache License 2.0" in notice
-    assert all(f"{name}.xz" in notice for name in PACKED_SHA256)
+    assert all(f"{name}.zst" in notice for name in PACKED_SHA256)
 
 
 @pytest.mark.parametrize("name", ["o200k_base", "cl100k_base", "qwen3"])
