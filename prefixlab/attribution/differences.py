@@ -20,7 +20,7 @@ MOST_RUNS = 400
 FEW_RUNS = 8
 """Runs that may differ side by side before an insertion is looked for instead."""
 
-TURNS = ("user", "assistant", "tool", "function")
+TURNS = frozenset(("user", "assistant", "tool", "function"))
 """Roles of the conversation itself: text behind a value counts as stable only if it is of another role."""
 
 
@@ -40,8 +40,11 @@ class Difference(NamedTuple):
     """The same of system, tool and template text alone, without a turn of the conversation in between."""
 
 
-def differences(prompt: Prompt, other: Prompt) -> list[Difference]:
-    """Every place where `prompt` has other text than `other`, as long as their pieces come from the same places."""
+def differences(prompt: Prompt, other: Prompt, enough: int = 1) -> list[Difference]:
+    """Every place where `prompt` has other text than `other`, as long as their pieces come from the same places.
+
+    Turns of the conversation with less than `enough` stable tokens anywhere behind them are not looked into.
+    """
     ours, theirs = prompt.pieces, other.pieces
     both = min(len(ours), len(theirs))
     first = first_unlike(ours, theirs)
@@ -64,6 +67,8 @@ def differences(prompt: Prompt, other: Prompt) -> list[Difference]:
             passed(mine, 0, len(mine.runs))
             continue
         if mine.origin != yours.origin or len(mine.spans) != len(yours.spans):
+            break
+        if is_turn(mine) and not _has_stable(ours[number + 1 :], enough):
             break
         at = 0
         for start, end, other_start, other_end in _unlike_runs(mine.runs, yours.runs):
@@ -99,7 +104,21 @@ def differences(prompt: Prompt, other: Prompt) -> list[Difference]:
 
 def is_turn(piece: Piece) -> bool:
     """Whether a piece holds text of the conversation itself."""
-    return any([span.origin.role in TURNS for span in piece.spans])
+    spans = piece.spans
+    if len(spans) == 1:
+        return spans[0].origin.role in TURNS
+    return any([span.origin.role in TURNS for span in spans])
+
+
+def _has_stable(pieces: Sequence[Piece], enough: int) -> bool:
+    """Whether there are so many tokens of system, tool or template text."""
+    tokens = 0
+    for piece in pieces:
+        if not is_turn(piece):
+            tokens += piece.token_count
+            if tokens >= enough:
+                return True
+    return False
 
 
 def first_unlike(ours: Sequence[Piece], theirs: Sequence[Piece]) -> int:

@@ -127,7 +127,7 @@ class Sites:
         self, number: int, family: int, skeleton: frozenset[Run], prompt: Prompt, other: Prompt, shared_tokens: int
     ) -> None:
         """Compare a prompt with an earlier one of its family and note the sites at which they differ."""
-        found = differences(prompt, other)
+        found = differences(prompt, other, self._enough)
         if not found:
             return
         for place, difference in enumerate(found):
