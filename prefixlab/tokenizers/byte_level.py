@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 LONG_BLANKS = 1000
 """Runs of blanks from this length on are encoded without the regular expression, whose stack they overflow."""
 
+SAMPLED = 50
+"""One character in so many is looked at first to find out whether a text can hold such a run."""
+
 SCAN_ID = 0xFFFF_FFFF
 _NO_SPECIALS: set[str] = set()
 
@@ -96,15 +99,16 @@ class ByteLevelTokenizer:
         self._core: CoreBPE = CoreBPE(ranks, {"<|special|>": SCAN_ID}, pattern.regex)
         self._special_texts = {id: text.encode() for text, id in special_tokens.items()}
         blanks = INLINE_BLANKS if pattern.newline_blanks else BLANKS
+        self._may_be_long = re.compile(rf"[{blanks}]{{{LONG_BLANKS // SAMPLED}}}")
         self._long_blanks = re.compile(rf"(?<![{blanks}])[{blanks}]{{{LONG_BLANKS},}}+(?![\r\n])")
 
     def encode_ordinary(self, text: str) -> bytes:
         """The ids of text without special tokens; look-alikes of them count as text."""
-        if self._nfc:
+        if self._nfc and not text.isascii():
             text = to_nfc(text)
-        if len(text) < LONG_BLANKS:
-            return self._encode(text)
-        return b"".join(self._encode_long(text))
+        if len(text) >= LONG_BLANKS and self._may_be_long.search(text[::SAMPLED]):
+            return b"".join(self._encode_long(text))
+        return self._encode(text)
 
     def _encode(self, text: str) -> bytes:
         try:

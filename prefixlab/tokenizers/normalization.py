@@ -3,6 +3,9 @@
 Their tables are those of Unicode 9. A combining mark or a composition that Unicode defined later stays as it is there,
 while a newer Python reorders or composes it. Text with one of these is normalized by their own code; for all other text
 both agree (a test compares every code point), and Python's is at hand without an import.
+
+Text that is normalized by the newer tables is so by the older ones too: to those a later mark is a character that
+composes with nothing and that no mark moves across.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ LATER_MARKS = re.compile(
 
 def to_nfc(text: str) -> str:
     """The text in normalization form C, by the tables of Hugging Face tokenizers."""
-    if text.isascii():
+    if text.isascii() or unicodedata.is_normalized("NFC", text):
         return text
     if LATER_MARKS.search(text):
         from tokenizers import normalizers
