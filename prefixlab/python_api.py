@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -30,13 +30,13 @@ class AuditReport(Report):
 
 
 def audit(
-    requests_or_path: str | os.PathLike[str] | Sequence[str] | Iterable[Request],
+    requests_or_path: str | os.PathLike[str] | Sequence[str] | Iterable[Request | Mapping[str, Any]],
     *,
     tokenizer: str | Sequence[str] | None = None,
     engine: str = "vllm",
     **options: Any,
 ) -> AuditReport:
-    """Audit a log (a path, or several) or requests.
+    """Audit a log (a path, or several), or requests in memory: records as a log has them, such as chat bodies.
 
     `options` are the fields of `prefixlab.settings.AuditSettings`, such as `chat_template`, `block_size`, `skip_bad`,
     `by`, `limit`. The report's `totals`, `warm`, `losses`, `fields` and `breaks` are those of `audit`'s JSON;

@@ -16,7 +16,7 @@ from prefixlab.attribution.volatile_fields import Ladder, find_fields
 from prefixlab.contracts import Engine, ReadOptions
 from prefixlab.errors import BadRecord, PrefixlabError
 from prefixlab.prefix_tree import Match, PrefixTree
-from prefixlab.readers import read_requests
+from prefixlab.readers import read_requests, requests_of
 from prefixlab.records import (
     Input,
     Losses,
@@ -40,7 +40,7 @@ STEP = 512
 
 
 def audit(
-    log: Sequence[str] | Iterable[Request],
+    log: Sequence[str] | Iterable[Request | Mapping[str, Any]],
     settings: AuditSettings,
     *,
     stdin: BinaryIO | None = None,
@@ -48,7 +48,7 @@ def audit(
 ) -> Report:
     """How much of a log's prompt tokens could be reused, how much is lost, and to what.
 
-    `log` holds the paths of logs, or requests.
+    `log` holds the paths of logs, or requests, or records as a log would have them.
 
     Raises:
         PrefixlabError: the input or the settings are wrong; the message says what to do.
@@ -107,7 +107,7 @@ class _Taken(NamedTuple):
 
 
 def _take(
-    log: Sequence[str] | Iterable[Request],
+    log: Sequence[str] | Iterable[Request | Mapping[str, Any]],
     settings: AuditSettings,
     models: ServedModels,
     stdin: BinaryIO | None,
@@ -115,11 +115,12 @@ def _take(
 ) -> _Taken:
     """Read, render and tokenize, one request at a time; what stays is the prompts."""
     refused: list[BadRecord] = []
-    reading: Any = log
+    options = ReadOptions(tags=settings.tags)
+    reading: Any = requests_of(log, options)
     if isinstance(log, Sequence) and all(isinstance(path, str) for path in log):
         reading = read_requests(
             log,
-            ReadOptions(tags=settings.tags),
+            options,
             input_format=settings.input_format,
             skip_bad=settings.skip_bad,
             limit=settings.limit,
@@ -192,10 +193,9 @@ def _without_text(prompts: Sequence[Prompt]) -> list[str]:
     count = sum([not any([run.text for piece in prompt.pieces for run in piece.runs[:1]]) for prompt in prompts])
     if not count:
         return []
-    return [
-        f"{count} request{'s have' if count > 1 else ' has'} no text in the log, only ids: what is shared is exact, but "
-        "the values that break the prefix cannot be named."
-    ]
+    have = "requests have" if count > 1 else "request has"
+    exact = "what is shared is exact, but the values that break the prefix cannot be named"
+    return [f"{count} {have} no text in the log, only ids: {exact}."]
 
 
 def _warm(outcomes: Sequence[Outcome], prompts: Sequence[Prompt], families: Sequence[int]) -> Totals:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy
 import pytest
-from tests.reference import reference_folder
 
 import prefixlab as pl
 from benchmarks.workloads import KINDS, write
+from tests.reference import reference_folder
 
 CHATS = [kind for kind in KINDS if kind != "trace"]
 

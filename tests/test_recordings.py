@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.reference import reference_folder
 
 import prefixlab as pl
 from prefixlab.records import Chat, Location, Request
 from prefixlab.served_models import ServedModels
+from tests.reference import reference_folder
 
 ORACLE = Path(__file__).parent / "oracle"
 RECORDINGS = sorted(path.name.removesuffix(".jsonl.gz") for path in ORACLE.glob("*.jsonl.gz"))

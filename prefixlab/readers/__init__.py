@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import BinaryIO
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, BinaryIO
 
 from prefixlab.contracts import ReadOptions, RecordFormat
-from prefixlab.readers.formats import known_formats
+from prefixlab.readers.formats import format_of, known_formats
 from prefixlab.readers.reading import Reading
+from prefixlab.records import Location, Request
 
 
 def read_requests(
@@ -40,4 +41,18 @@ def read_requests(
     )
 
 
-__all__ = ["ReadOptions", "Reading", "RecordFormat", "known_formats", "read_requests"]
+def requests_of(records: Iterable[Any], options: ReadOptions | None = None) -> Iterator[Request]:
+    """The requests of records that are in memory already, recognised by content; a `Request` passes as it is.
+
+    Raises:
+        BadRecord: a record that cannot be used; its line is its number.
+    """
+    for number, record in enumerate(records, 1):
+        if isinstance(record, Request):
+            yield record
+        else:
+            where = Location("records", number)
+            yield from format_of(record, where).requests(record, where, options or ReadOptions())
+
+
+__all__ = ["ReadOptions", "Reading", "RecordFormat", "known_formats", "read_requests", "requests_of"]
