@@ -1,5 +1,5 @@
 """`python -m prefixlab`."""
 
-from prefixlab.cli import main
+from prefixlab.cli import entry
 
-main()
+entry()

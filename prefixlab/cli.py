@@ -3,44 +3,42 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
-from enum import StrEnum
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, NoReturn
-
-import typer
+from typing import NoReturn
 
 from prefixlab import __version__
 from prefixlab.errors import PrefixlabError
 
-app = typer.Typer(
-    add_completion=False,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    help="How much of your prompts an inference engine's prefix cache can reuse, exactly, and what breaks it.",
-)
+SEVERITIES = ("high", "medium", "low")
 
 
-class Severity(StrEnum):
-    high = "high"
-    medium = "medium"
-    low = "low"
+def entry() -> NoReturn:
+    """The `prefixlab` command as a process of its own.
 
-
-class ToolArguments(StrEnum):
-    parsed = "parsed"
-    raw = "raw"
+    It ends at once: a run's millions of objects go with the process, while Python would free them one by one first.
+    """
+    try:
+        main()
+    except SystemExit as exit:
+        if not sys.stderr.closed:
+            sys.stderr.flush()
+        os._exit(exit.code if isinstance(exit.code, int) else 0)
 
 
 def main() -> NoReturn:
-    """The `prefixlab` command. Every mistake of the caller or the input is one line on standard error and exit 2."""
+    """Does what the command line says. Every mistake of the caller or the input is one line on standard error and
+    exit 2."""
     # A run makes millions of objects and no cycles of them: the collector would only look at them again and again.
     gc.disable()
-    status = 0
     try:
-        status = app(standalone_mode=False) or 0
+        try:
+            status = _run(sys.argv[1:])
+        finally:
+            sys.stdout.flush()
     except PrefixlabError as error:
         _fail(str(error))
     except BrokenPipeError:
@@ -52,12 +50,6 @@ def main() -> NoReturn:
         _fail("the input is nested too deeply. Give a log whose records are less deep.")
     except MemoryError:
         _fail("there is not enough memory. Give part of the log with --limit.")
-    except Exception as error:
-        # A wrong option: the class of the exception is private to the parser that typer brings along.
-        explain = getattr(error, "format_message", None)
-        if explain is None:
-            raise
-        _fail(f"{' '.join(explain().split()).rstrip('.')}. See prefixlab --help.")
     sys.exit(status)
 
 
@@ -67,103 +59,132 @@ def _fail(message: str) -> NoReturn:
     sys.exit(2)
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"prefixlab {__version__}")
-        raise typer.Exit
+class _Parser(ArgumentParser):
+    """A parser whose complaints are like all others."""
+
+    def __init__(self, command: str, summary: str | None) -> None:
+        super().__init__(command, description=summary, allow_abbrev=False)
+
+    def error(self, message: str) -> NoReturn:
+        raise PrefixlabError(message, f"See {self.prog} --help")
 
 
-@app.callback()
-def _top(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
-    ] = False,
-) -> None:
-    pass
+def _run(arguments: Sequence[str]) -> int:
+    """The exit status."""
+    if arguments and arguments[0] in COMMANDS:
+        work = COMMANDS[arguments[0]]
+        parser = _Parser(f"prefixlab {arguments[0]}", work.__doc__)
+        if work is audit:
+            _audit_options(parser)
+        return work(parser.parse_intermixed_args(arguments[1:]))
+    parser = _Parser(
+        "prefixlab",
+        "How much of your prompts an inference engine's prefix cache can reuse, exactly, and what breaks it.",
+    )
+    parser.add_argument(
+        "--version", action="version", version=f"prefixlab {__version__}", help="Print the version and exit."
+    )
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=ArgumentParser)
+    for name, work in COMMANDS.items():
+        commands.add_parser(name, help=work.__doc__)
+    parser.parse_args(arguments)
+    return 0
 
 
-@app.command()
-def audit(
-    logs: Annotated[
-        list[str], typer.Argument(metavar="LOG...", help="Files, folders, patterns, or - for standard input.")
-    ],
-    tokenizer: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Encoding name, model folder, tokenizer.json or hub id; MODEL=NAME for one model of several."
-        ),
-    ] = None,
-    chat_template: Annotated[
-        str, typer.Option(help="auto, none, a built-in name, a template file or a model folder.")
-    ] = "auto",
-    engine: Annotated[str, typer.Option(help="The engine whose rules count; see `prefixlab engines`.")] = "vllm",
-    block_size: Annotated[int | None, typer.Option(help="Tokens a block. Default: the engine's own.")] = None,
-    by: Annotated[list[str] | None, typer.Option(help="Break the figures down by a tag, such as tenant.")] = None,
-    tag: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=PATH", help="A tag from a JSON path of the record.")
-    ] = None,
-    input_format: Annotated[str | None, typer.Option(help="The log's format, where it is not recognised.")] = None,
-    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Count records that cannot be used and go on.")] = False,
-    limit: Annotated[int | None, typer.Option(help="Read the first N requests only.")] = None,
-    per_request: Annotated[bool, typer.Option("--per-request", help="One row a request in the report.")] = False,
-    redact: Annotated[bool, typer.Option("--redact", help="Show kinds and lengths in place of logged text.")] = False,
-    image_tokens: Annotated[int, typer.Option(help="Tokens an image takes.")] = 64,
-    tool_arguments: Annotated[
-        ToolArguments, typer.Option(help="How tool-call arguments reach the chat template.")
-    ] = ToolArguments.parsed,
-    offline: Annotated[bool, typer.Option("--offline", help="Never ask the network for a vocabulary.")] = False,
-    fail_under: Annotated[
-        float | None, typer.Option(help="Exit 1 if the aligned reuse of warm requests, 0..1, is less.")
-    ] = None,
-    fail_on: Annotated[
-        Severity | None, typer.Option(help="Exit 1 if there is a finding of this severity or above.")
-    ] = None,
-    form: Annotated[str | None, typer.Option("--format", help="text, json, markdown, csv or parquet.")] = None,
-    output: Annotated[str, typer.Option("-o", "--output", help="File to write; - is standard output.")] = "-",
-) -> None:
+def _audit_options(parser: ArgumentParser) -> None:
+    option = parser.add_argument
+    option("logs", nargs="+", metavar="LOG", help="Files, folders, patterns, or - for standard input.")
+    option(
+        "--tokenizer",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="Encoding name, model folder, tokenizer.json or hub id; MODEL=NAME for one model of several.",
+    )
+    option(
+        "--chat-template",
+        default="auto",
+        metavar="NAME",
+        help="auto (the default), none, a built-in name, a template file or a model folder.",
+    )
+    option(
+        "--engine",
+        default="vllm",
+        metavar="NAME",
+        help="The engine whose rules count; see `prefixlab engines`. Default: vllm.",
+    )
+    option("--block-size", type=int, metavar="N", help="Tokens a block. Default: the engine's own.")
+    option("--by", action="append", default=[], metavar="TAG", help="Break the figures down by a tag, such as tenant.")
+    option("--tag", action="append", default=[], metavar="NAME=PATH", help="A tag from a JSON path of the record.")
+    option("--input-format", metavar="NAME", help="The log's format, where it is not recognised.")
+    option("--skip-bad", action="store_true", help="Count records that cannot be used and go on.")
+    option("--limit", type=int, metavar="N", help="Read the first N requests only.")
+    option("--per-request", action="store_true", help="One row a request in the report.")
+    option("--redact", action="store_true", help="Show kinds and lengths in place of logged text.")
+    option("--image-tokens", type=int, default=64, metavar="N", help="Tokens an image takes. Default: 64.")
+    option(
+        "--tool-arguments",
+        choices=("parsed", "raw"),
+        default="parsed",
+        help="How tool-call arguments reach the chat template. Default: parsed.",
+    )
+    option("--offline", action="store_true", help="Never ask the network for a vocabulary.")
+    option(
+        "--fail-under",
+        type=float,
+        metavar="SHARE",
+        help="Exit 1 if the aligned reuse of warm requests, 0..1, is less.",
+    )
+    option("--fail-on", choices=SEVERITIES, help="Exit 1 if there is a finding of this severity or above.")
+    option("--format", metavar="NAME", help="text, json, markdown, csv or parquet.")
+    option("-o", "--output", default="-", metavar="FILE", help="File to write; - is standard output, the default.")
+
+
+def audit(asked: Namespace) -> int:
     """How much of a log's prompt tokens could be reused, how much is lost, and to what."""
     from prefixlab.registry import reporter, reporter_for_file
     from prefixlab.settings import AuditSettings
     from prefixlab.workflows import audit as run
 
-    if fail_under is not None and not 0 <= fail_under <= 1:
-        raise PrefixlabError(f"--fail-under {fail_under} cannot be", "Give a fraction from 0 to 1")
-    chosen = reporter(form) if form else (reporter_for_file(output) if output != "-" else None) or reporter("text")
+    output: str = asked.output
+    if asked.fail_under is not None and not 0 <= asked.fail_under <= 1:
+        raise PrefixlabError(f"--fail-under {asked.fail_under} cannot be", "Give a fraction from 0 to 1")
+    chosen = reporter_for_file(output) if output != "-" and not asked.format else None
+    chosen = chosen or reporter(asked.format or "text")
     if output != "-" and not Path(output).resolve().parent.is_dir():
         raise PrefixlabError(f"the folder of {output} does not exist", "Make it first, or give another file to -o")
     settings = AuditSettings(
-        tokenizers=tuple(tokenizer or ()),
-        chat_template=chat_template,
-        engine=engine,
-        block_size=block_size,
-        input_format=input_format,
-        skip_bad=skip_bad,
-        limit=limit,
-        tags=_pairs(tag or ()),
-        by=tuple(by or ()),
-        image_tokens=image_tokens,
-        tool_arguments=tool_arguments.value,
-        offline=offline,
+        tokenizers=tuple(asked.tokenizer),
+        chat_template=asked.chat_template,
+        engine=asked.engine,
+        block_size=asked.block_size,
+        input_format=asked.input_format,
+        skip_bad=asked.skip_bad,
+        limit=asked.limit,
+        tags=_pairs(asked.tag),
+        by=tuple(asked.by),
+        image_tokens=asked.image_tokens,
+        tool_arguments=asked.tool_arguments,
+        offline=asked.offline,
         digest=chosen.name == "json",
     )
     with _Progress() as progress:
-        report = run(logs, settings, stdin=sys.stdin.buffer, progress=progress)
-    if redact:
+        report = run(asked.logs, settings, stdin=sys.stdin.buffer, progress=progress)
+    if asked.redact:
         from prefixlab.reporters.redaction import redact as redacted
 
         report = redacted(report)
-    _write(chosen.render(report, per_request=per_request, width=_width()), output)
-    ranks = list(Severity)
-    if fail_under is not None and report.warm.aligned_reuse < fail_under:
-        raise typer.Exit(1)
-    if fail_on is not None:
-        bad = {severity.value for severity in ranks[: ranks.index(fail_on) + 1]}
-        found = [row.severity for row in report.fields] + [row.severity for row in report.breaks]
-        if bad & set(found):
-            raise typer.Exit(1)
+    _write(chosen.render(report, per_request=asked.per_request, width=_width()), output)
+    if asked.fail_under is not None and report.warm.aligned_reuse < asked.fail_under:
+        return 1
+    if asked.fail_on is None:
+        return 0
+    bad = SEVERITIES[: SEVERITIES.index(asked.fail_on) + 1]
+    found = [row.severity for row in report.fields] + [row.severity for row in report.breaks]
+    return int(not set(bad).isdisjoint(found))
 
 
-def _pairs(options: list[str] | tuple[str, ...]) -> dict[str, str]:
+def _pairs(options: Sequence[str]) -> dict[str, str]:
     pairs = {}
     for option in options:
         name, equals, path = option.partition("=")
@@ -218,23 +239,25 @@ class _Progress:
             sys.stderr.flush()
 
 
-@app.command()
-def tokenizers() -> None:
+def tokenizers(asked: Namespace) -> int:
     """The tokenizers known by name, and which of them need no network."""
     from prefixlab.tokenizers import known_tokenizers
 
     for row in known_tokenizers():
-        typer.echo(f"{row['name']:<24} {row['offline']:<10} {row['source']}")
+        print(f"{row['name']:<24} {row['offline']:<10} {row['source']}")
+    return 0
 
 
-@app.command()
-def engines() -> None:
+def engines(asked: Namespace) -> int:
     """The engines whose rules are known."""
     from prefixlab.registry import known_engines
 
     for name, engine in known_engines().items():
-        typer.echo(f"{name:<10} {engine.summary} ({engine.follows})")
+        print(f"{name:<10} {engine.summary} ({engine.follows})")
+    return 0
 
+
+COMMANDS = {"audit": audit, "tokenizers": tokenizers, "engines": engines}
 
 if __name__ == "__main__":
-    main()
+    entry()
