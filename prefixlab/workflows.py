@@ -95,7 +95,7 @@ def audit(
         breaks=() if boundary is None else (boundary,),
         observed=_observed(prompts, outcomes),
         requests=_rows(prompts, outcomes, losses, ladder),
-        notes=(*notes, *models.notes(), *_without_text(prompts)),
+        notes=(*notes, *models.notes(), *_without_text(prompts), *_unnamed(ladder)),
         by=_by(settings.by, prompts, outcomes, families.numbers),
     )
 
@@ -196,6 +196,17 @@ def _without_text(prompts: Sequence[Prompt]) -> list[str]:
     have = "requests have" if count > 1 else "request has"
     exact = "what is shared is exact, but the values that break the prefix cannot be named"
     return [f"{count} {have} no text in the log, only ids: {exact}."]
+
+
+def _unnamed(ladder: Ladder) -> list[str]:
+    """What the ladder cannot name yet must not pass for a sound prompt."""
+    count = sum(ladder.unnamed.values())
+    if not count:
+        return []
+    part = "requests part" if count > 1 else "request parts"
+    places = " and ".join([path for path, _ in ladder.unnamed.most_common(2)])
+    where = f"from earlier ones at {places}, ahead of text that is the same again"
+    return [f"{count} {part} {where}, over an order, blanks or a form, not over a value; see `first_seen`."]
 
 
 def _warm(outcomes: Sequence[Outcome], prompts: Sequence[Prompt], families: Sequence[int]) -> Totals:

@@ -6,6 +6,7 @@ prompts, not by a list of patterns; afterwards it is looked for in every prompt 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -118,6 +119,8 @@ class Sites:
     def __init__(self, block_tokens: int) -> None:
         self._enough = max(block_tokens, 16)
         self._of_path: dict[Origin, list[Site]] = {}
+        self.unnamed: Counter[str] = Counter()
+        """Requests by the path at which their prefix ends for a reason that is no value: an order, blanks, a form."""
 
     def __iter__(self) -> Iterator[Site]:
         for sites in self._of_path.values():
@@ -139,9 +142,10 @@ class Sites:
             origin = prompt.pieces[difference.piece].origin
             sites = self._known_lines(origin, difference)
             if sites is None:
-                if _is_reordered(prompt, found, difference):
-                    continue
-                sites = self._new_sites(origin, difference, prompt, skeleton)
+                reordered = _is_reordered(prompt, found, difference)
+                sites = [] if reordered else self._new_sites(origin, difference, prompt, skeleton)
+            if not sites and place == 0:
+                self.unnamed[origin.path or origin.role] += 1
             for site, changed, start in sites:
                 site.families.add(family)
                 for hole in changed:

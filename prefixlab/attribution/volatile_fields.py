@@ -6,6 +6,7 @@ on. A field's recoverable tokens are what its step adds, so the rows add up to t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -35,6 +36,8 @@ class Ladder(NamedTuple):
     shared_if_fixed: list[int]
     field_of: dict[int, str]
     """Request number to the name of the field at which its prefix ends."""
+    unnamed: Counter[str]
+    """Requests by the path at which their prefix ends, ahead of text that is the same again, but not at a value."""
 
 
 def find_fields(
@@ -57,7 +60,8 @@ def find_fields(
     steps: list[_Step] = []
     reached = best
     reached_shared = shared
-    for hole in _candidates(collect_sites(prompts, matches, families, engine.block_size), outcomes, replay):
+    sites = collect_sites(prompts, matches, families, engine.block_size)
+    for hole in _candidates(sites, outcomes, replay):
         place, replayed = replay.fix(hole, TRIAL_REQUESTS)
         better = [max(pair) for pair in zip(best, replayed.aligned_tokens, strict=True)]
         gain = sum(better) - sum(best)
@@ -67,7 +71,8 @@ def find_fields(
             reached, reached_shared = best, replayed.shared_tokens
     while steps and not steps[-1].gain:
         steps.pop()
-    return _ladder(steps, prompts, families.numbers, outcomes, replay, reached, reached_shared, encode)
+    fields, field_of = _rows(steps, prompts, families.numbers, outcomes, replay, encode)
+    return Ladder(fields, reached, reached_shared, field_of, sites.unnamed)
 
 
 class _Step(NamedTuple):
@@ -97,16 +102,15 @@ def _position(site: Site, replay: FixReplay) -> tuple[int, int]:
     return 1 << 30, 0
 
 
-def _ladder(
+def _rows(
     steps: Sequence[_Step],
     prompts: Sequence[Prompt],
     families: Sequence[int],
     outcomes: Sequence[Outcome],
     replay: FixReplay,
-    aligned: list[int],
-    shared: list[int],
     encode: Encode,
-) -> Ladder:
+) -> tuple[tuple[Field, ...], dict[int, str]]:
+    """The rows of the ladder, and for each request the field at which its prefix ends."""
     prompt_tokens = sum([outcome.prompt_tokens for outcome in outcomes])
     reused = sum([outcome.aligned_tokens for outcome in outcomes])
     cached = sum([outcome.cached_tokens for outcome in outcomes])
@@ -147,7 +151,7 @@ def _ladder(
                 advice=_advice(name, kind, place, origin.role, _name(steps[rank].hole) if not gain else ""),
             )
         )
-    return Ladder(tuple(fields), aligned, shared, field_of)
+    return tuple(fields), field_of
 
 
 def level_of(role: str) -> str:

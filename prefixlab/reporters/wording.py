@@ -172,7 +172,7 @@ def _gain(report: Report, quote: Show) -> str:
     if not rows:
         # Without text nothing was looked for, and a single request has nothing to be compared with.
         nothing_judged = report.totals.requests == 1 or report.tokenizer.get("name") == "none"
-        return "." if nothing_judged else ". Nothing to fix in the prompts."
+        return "." if nothing_judged else ". No volatile value was found."
     now, last = report.totals.cached_reuse, reuse_after(rows[-1], report)
     reached = [reuse_after(row, report) for row in rows]
     enough = next((at for at, then in enumerate(reached, 1) if then - now >= _NEARLY_ALL * (last - now)), len(rows))

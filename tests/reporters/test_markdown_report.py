@@ -60,7 +60,7 @@ def test_the_content_is_that_of_the_text_report() -> None:
 
 def test_an_empty_log_and_a_healthy_one() -> None:
     assert "**There are no requests in this log" in markdown(empty_report())
-    assert "Nothing to fix in the prompts." in markdown(make_report(cached=1200, requests=5))
+    assert "No volatile value was found." in markdown(make_report(cached=1200, requests=5))
 
 
 def assert_harmless(said: str) -> None:

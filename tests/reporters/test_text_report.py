@@ -99,14 +99,14 @@ def test_the_headline_stops_where_most_is_won() -> None:
 def test_a_healthy_log_is_told_so() -> None:
     report = make_report(cached=1200, requests=5)
     said = text(report)
-    assert said.startswith("75.9 % of the prompt tokens can be reused. Nothing to fix in the prompts.\n")
+    assert said.startswith("75.9 % of the prompt tokens can be reused. No volatile value was found.\n")
     assert "What breaks" not in said
     assert "What to do" not in said
 
 
 def test_what_cannot_be_fixed_is_not_called_a_thing_to_do() -> None:
     said = text(make_report(breaks=[make_break(1, kind="boundary_token", severity="info", recoverable_tokens=0)]))
-    assert "Nothing to fix in the prompts." in said
+    assert "No volatile value was found." in said
     assert "Worth knowing" in said
     assert "in the order to fix it" not in said
 
