@@ -194,11 +194,20 @@ class Piece:
     __slots__ = ("runs", "spans", "token_count")
 
     def __init__(self, spans: tuple[Span, ...], runs: tuple[Run, ...]) -> None:
-        if sum(span.chars for span in spans) != sum([len(run.text) for run in runs]):
+        if sum([span.chars for span in spans]) != sum([len(run.text) for run in runs]):
             raise ValueError("the spans of a piece and its runs must tile the same text")
         self.spans = spans
         self.runs = runs
         self.token_count = sum([len(run.tokens) for run in runs]) // TOKEN_BYTES
+
+    @classmethod
+    def counted(cls, spans: tuple[Span, ...], runs: tuple[Run, ...], token_count: int) -> Piece:
+        """A piece of many runs whose lengths the caller knows; they are not added up again."""
+        piece = cls.__new__(cls)
+        piece.spans = spans
+        piece.runs = runs
+        piece.token_count = token_count
+        return piece
 
     @property
     def origin(self) -> Origin:

@@ -19,14 +19,6 @@ LONG_LINE = 600
 LONG_SENTENCE = 2000
 """Characters from which on a sentence is cut at commas, colons and closing brackets as well."""
 
-LONG_END = 2048
-"""Characters from which on the end of a text is compared with an earlier text's as a whole."""
-
-HUGE_TEXT = 65536
-"""Characters from which on it is not: such texts are few, and keeping their ends takes memory."""
-
-KEPT_ENDS = 64
-
 _SENTENCES = re.compile(r"[^.!?;]*+(?:[.!?;]++(?! )[^.!?;]*+)*+[.!?;]*+")
 _CLAUSES = re.compile(r"[^,:)}\]]*+(?:[,:)}\]]++(?! )[^,:)}\]]*+)*+[,:)}\]]*+")
 
@@ -42,46 +34,12 @@ class RunTable:
         self._texts: dict[str, tuple[Run, ...]] = {}
         """All other text, by itself: last lines, parts of long lines, what does not start at a cut."""
         self._long_seen: set[int] = set()
-        self._ends: dict[str, tuple[str, tuple[Run, ...]]] = {}
-        """By a text's last characters: as much of its end as later texts shared with it, with its runs."""
 
     def runs(self, text: str) -> tuple[Run, ...]:
         """The runs of text that holds no special token, or whose look-alikes count as text. It is not empty."""
-        if not self._cuts:
+        if not self._cuts or (len(text) <= LONG_LINE and "\n" not in text):
             return self._text(text)
-        if not LONG_END <= len(text) < HUGE_TEXT:
-            return self._runs_by_line(text)
-        key = text[-64:]
-        end, end_runs = self._ends.get(key, ("", ()))
-        head_chars = len(text) - len(end)
-        if end and text.endswith(end):
-            if not head_chars:
-                return end_runs
-            if text[head_chars - 1] == "\n":
-                return self._runs_by_line(text[:head_chars]) + end_runs
-        runs = self._runs_by_line(text)
-        self._keep_end(key, text, runs, end_runs)
-        return runs
-
-    def _keep_end(self, key: str, text: str, runs: tuple[Run, ...], before: tuple[Run, ...]) -> None:
-        """Keeps the end that a text shares with the one before it: of a prompt with a clock, all behind the clock."""
-        place = min(len(runs), len(before))
-        shared = next((count for count in range(place) if runs[~count] is not before[~count]), place)
-        while shared < len(runs) and shared and not self._starts_line(runs, shared):
-            shared -= 1
-        chars = sum([len(run.text) for run in runs[len(runs) - shared :]])
-        if len(self._ends) >= KEPT_ENDS:
-            self._ends.clear()
-        if chars >= LONG_END // 2:
-            self._ends[key] = (text[-chars:], runs[-shared:])
-        elif self._starts_line(runs, len(runs)):
-            self._ends[key] = (text, runs)
-
-    @staticmethod
-    def _starts_line(runs: tuple[Run, ...], count: int) -> bool:
-        """Whether the last `count` runs start at a cut behind any line feed."""
-        start = len(runs) - count
-        return not continues(runs[start].text.split("\n", 1)[0]) and (not start or runs[start - 1].text[-1] == "\n")
+        return self._runs_by_line(text)
 
     def _runs_by_line(self, text: str) -> tuple[Run, ...]:
         lines = text.split("\n")

@@ -16,12 +16,17 @@ from collections.abc import Sequence
 
 from prefixlab.contracts import TextTokenizer
 from prefixlab.records import TEMPLATE, TOKEN_BYTES, Origin, Piece, Run, Segment, Span
+from prefixlab.tokenizers.alike_texts import AlikeTexts
+from prefixlab.tokenizers.conversations import Conversations
 from prefixlab.tokenizers.run_table import RunTable
 from prefixlab.tokenizers.specials import SpecialTokens
 
 LONG_TEXT = 4096
 """Characters from which on a text is looked up by its length and ends and compared with the runs it had, rather than
 kept as a key of its own: a system prompt with a clock in it is never seen again, and its lines are kept already."""
+
+LONG_CONVERSATION = 12
+"""Segments from which on a request is compared with the earlier one that it may continue."""
 
 CHUNK_BYTES = 256 * TOKEN_BYTES
 IMAGE_ID = 0x8000_0000
@@ -66,6 +71,8 @@ class SegmentEncoder:
         self._entries: dict[Segment, _Entry] = {}
         self._joined: dict[tuple[Segment, ...], Piece] = {}
         self._long: dict[int, _Entry] = {}
+        self._alike = AlikeTexts(self._runs, self._specials, tokenizer.cuts_at_whitespace)
+        self._conversations = Conversations()
         self._chunks: dict[bytes, Piece] = {}
         self._images: dict[str, int] = {}
 
@@ -73,6 +80,16 @@ class SegmentEncoder:
 
     def encode(self, segments: Sequence[Segment]) -> tuple[Piece, ...]:
         """The pieces of a rendered request."""
+        if len(segments) < LONG_CONVERSATION:
+            return self._encode(segments)
+        segments = tuple([segment for segment in segments if segment.text or segment.image is not None])
+        place, pieces = self._conversations.known(segments)
+        pieces += self._encode(segments[place:])
+        self._conversations.keep(segments, pieces)
+        return pieces
+
+    def _encode(self, segments: Sequence[Segment]) -> tuple[Piece, ...]:
+        """The pieces of segments that stand at the start of a prompt or behind a cut."""
         known = self._entries
         entries = []
         before = _ANYWHERE
@@ -129,7 +146,13 @@ class SegmentEncoder:
         key = _long_key(spans, text)
         entry = self._long.get(key)
         if entry is None or entry.piece is None or entry.piece.spans != spans or entry.piece.text != text:
-            entry = self._long[key] = self._new_entry(segment)
+            alike = self._alike.runs(text)
+            if alike is None:
+                entry = self._new_entry(segment)
+            else:
+                piece = Piece.counted(spans, *alike)
+                entry = _Entry(self._start_of(text, False), self._end_of(text, False), None, piece)
+            self._long[key] = entry
         return entry
 
     def _new_entry(self, segment: Segment) -> _Entry:
@@ -150,7 +173,9 @@ class SegmentEncoder:
         """Makes the piece of a segment."""
         text, origin = segment.text, segment.origin
         runs = self._runs_of(entry.parts or [text])
-        if origin == TEMPLATE and len(runs) > 1 and len(text) < LONG_TEXT:
+        if len(text) >= LONG_TEXT:
+            self._alike.learn(text, runs)
+        elif origin == TEMPLATE and len(runs) > 1:
             runs = (self._whole(text, runs),)
         entry.parts = None
         entry.piece = piece = Piece((Span(origin, len(text)),), runs)
@@ -278,11 +303,16 @@ class SegmentEncoder:
             known = self._long.get(key)
             if known is not None and known.piece and known.piece.spans == spans and known.piece.text == text:
                 return known.piece
-        piece = Piece(spans, self._runs_of(self._joined_parts(group)))
-        if is_long:
-            self._long[key] = _Entry(0, 0, None, piece)
+        if not is_long:
+            piece = self._joined[group] = Piece(spans, self._runs_of(self._joined_parts(group)))
+            return piece
+        alike = self._alike.runs(text)
+        if alike is None:
+            piece = Piece(spans, self._runs_of(self._joined_parts(group)))
+            self._alike.learn(text, piece.runs)
         else:
-            self._joined[group] = piece
+            piece = Piece.counted(spans, *alike)
+        self._long[key] = _Entry(0, 0, None, piece)
         return piece
 
     def _joined_parts(self, group: Sequence[Segment]) -> list[str]:

@@ -11,6 +11,7 @@ class SpecialTokens:
 
     def __init__(self, texts: Collection[str]) -> None:
         self._texts = frozenset(text for text in texts if text)
+        self.hold_line_breaks = any("\n" in text for text in self._texts)
         self._firsts = sorted({text[0] for text in self._texts})
         self._longest = max(map(len, self._texts), default=0)
         self._prefixes = {text[:end] for text in self._texts for end in range(1, len(text))}
@@ -34,7 +35,10 @@ class SpecialTokens:
         return any(tail[start:] in self._prefixes for start in range(len(tail)))
 
     def _may_hold(self, text: str) -> bool:
-        return any([first in text for first in self._firsts])
+        for first in self._firsts:  # noqa: SIM110
+            if first in text:
+                return True
+        return False
 
 
 def _trie_regex(texts: list[str]) -> str:

@@ -81,24 +81,6 @@ def test_equal_text_is_one_run() -> None:
     assert [run.text for run in table.runs("/usr\nx\n \n")] == ["/usr\n", "x\n \n"]
 
 
-def test_ends_that_earlier_texts_had_change_nothing() -> None:
-    source = random.Random(8)
-    tokenizer = load_tokenizer("o200k_base")
-    table = RunTable(tokenizer)
-    bodies = ["".join([varied_text(source) + source.choice(["\n", "\n\n", ""]) for _ in range(150)]) for _ in range(4)]
-    for _ in range(300):
-        body = source.choice(bodies)
-        at = source.choice([0, 0, source.randint(0, len(body)), body.find("\n") + 1])
-        heads = ["", "x", "\n", "x.\n", " ", "x.", "\r\n", "Time: 09:15.\n/", varied_text(source)]
-        text = (
-            source.choice(heads) + body[at:] if source.random() < 0.7 else body[:at] + source.choice(heads) + body[at:]
-        )
-        if text:
-            runs = table.runs(text)
-            assert "".join([run.text for run in runs]) == text
-            assert b"".join([run.tokens for run in runs]) == tokenizer.encode_ordinary(text)
-
-
 @pytest.mark.full
 def test_thirty_megabytes() -> None:
     source = random.Random(6)
