@@ -20,10 +20,10 @@ def engine_class(name: str) -> Any:
     Raises:
         PrefixlabError: there is no such engine.
     """
-    engines = known_engines()
-    if name not in engines:
-        raise _unknown("engine", name, list(engines))
-    return engines[name]
+    for engine in _scan("engines", "ENGINE", first=name):
+        if engine.name == name:
+            return engine
+    raise _unknown("engine", name, list(known_engines()))
 
 
 def known_engines() -> dict[str, type[Engine]]:
@@ -37,10 +37,11 @@ def reporter(form: str) -> Reporter:
     Raises:
         PrefixlabError: there is no such form.
     """
-    reporters = known_reporters()
-    if form not in reporters:
-        raise _unknown("format", form, list(reporters))
-    return reporters[form]
+    found: Reporter
+    for found in _scan("reporters", "REPORTER", first="terminal" if form == "text" else form):
+        if found.name == form:
+            return found
+    raise _unknown("format", form, list(known_reporters()))
 
 
 def reporter_for_file(path: str) -> Reporter | None:
@@ -54,9 +55,11 @@ def known_reporters() -> dict[str, Reporter]:
     return {one.name: one for one in _scan("reporters", "REPORTER")}
 
 
-def _scan(folder: str, constant: str) -> Iterator[Any]:
-    for module in sorted(pkgutil.iter_modules([str(Path(prefixlab.__file__).parent / folder)]), key=lambda m: m.name):
-        found = getattr(import_module(f"prefixlab.{folder}.{module.name}"), constant, None)
+def _scan(folder: str, constant: str, *, first: str = "") -> Iterator[Any]:
+    """What the modules of a folder define, each imported when its turn comes; those named like `first` come first."""
+    modules = [module.name for module in pkgutil.iter_modules([str(Path(prefixlab.__file__).parent / folder)])]
+    for module in sorted(modules, key=lambda name: (not name.startswith(first), name)):
+        found = getattr(import_module(f"prefixlab.{folder}.{module}"), constant, None)
         if found is None:
             continue
         yield from found if isinstance(found, tuple) else (found,)

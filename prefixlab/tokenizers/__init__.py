@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from prefixlab.contracts import TextTokenizer, TokenizerFamily
 from prefixlab.errors import PrefixlabError
 from prefixlab.tokenizers.model_names import tokenizer_of_model
 from prefixlab.tokenizers.segment_encoder import SegmentEncoder
+
+USUAL_FAMILIES = ("packaged_qwen", "openai_encodings", "huggingface")
+"""Modules that are asked before the others: a name is of one family at most, so the order only spares imports."""
 
 
 def load_tokenizer(name_or_path: str, *, offline: bool = False) -> TextTokenizer:
@@ -55,11 +57,13 @@ def known_tokenizers() -> list[Mapping[str, str]]:
     return [row for family in families() for row in family.known()]
 
 
-@cache
-def families() -> tuple[TokenizerFamily, ...]:
-    """The families in this folder: every module with the constant `FAMILY`."""
-    modules = [importlib.import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__)]
-    return tuple([module.FAMILY for module in modules if hasattr(module, "FAMILY")])
+def families() -> Iterator[TokenizerFamily]:
+    """The families in this folder: every module with the constant `FAMILY`, imported when its turn comes."""
+    found = [module.name for module in pkgutil.iter_modules(__path__)]
+    for name in sorted(found, key=lambda name: (name not in USUAL_FAMILIES, name)):
+        module = importlib.import_module(f"{__name__}.{name}")
+        if hasattr(module, "FAMILY"):
+            yield module.FAMILY
 
 
 __all__ = ["SegmentEncoder", "families", "known_tokenizers", "load_tokenizer"]

@@ -12,9 +12,7 @@ from typing import Any
 
 from prefixlab.contracts import TextTokenizer
 from prefixlab.errors import MissingExtra, PrefixlabError
-from prefixlab.tokenizers.huggingface_library import LibraryTokenizer
-from prefixlab.tokenizers.packaged_qwen import PUBLISHED_TOKENIZER_JSON, load_packaged
-from prefixlab.tokenizers.tokenizer_json import fast_tokenizer, parse
+from prefixlab.tokenizers.packaged_qwen import PUBLISHED_TOKENIZER_JSON, PUBLISHED_TOKENIZER_JSON_BYTES, load_packaged
 
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 HUB_TIMEOUT_SECONDS = 10
@@ -61,16 +59,30 @@ def load_file(file: Path, *, name: str, source: str) -> TextTokenizer:
         PrefixlabError: the file cannot be read.
     """
     try:
+        if _is_published_qwen(file):
+            return load_packaged("qwen3", name=name, source=source, sha256=PUBLISHED_TOKENIZER_JSON)
         raw = file.read_bytes()
     except OSError as error:
         raise PrefixlabError(f"cannot be read ({error.strerror})", path=str(file)) from None
-    if hashlib.sha256(raw).hexdigest() == PUBLISHED_TOKENIZER_JSON:
-        return load_packaged("qwen3", name=name, source=source, sha256=PUBLISHED_TOKENIZER_JSON)
-    content = parse(raw, str(file))
-    config = _config(file.with_name("tokenizer_config.json"))
+    return _tokenizer(raw, str(file), file.with_name("tokenizer_config.json"), name=name, source=source)
+
+
+def _tokenizer(raw: bytes, path: str, config_file: Path, *, name: str, source: str) -> TextTokenizer:
+    from prefixlab.tokenizers.huggingface_library import LibraryTokenizer
+    from prefixlab.tokenizers.tokenizer_json import fast_tokenizer, parse
+
+    content, config = parse(raw, path), _config(config_file)
     return fast_tokenizer(raw, content, config, name=name, source=source) or LibraryTokenizer(
         raw, content, config, name=name, source=source
     )
+
+
+def _is_published_qwen(file: Path) -> bool:
+    """Whether the file is the one that the packaged vocabulary reproduces, told without holding its 11 MB."""
+    if file.stat().st_size != PUBLISHED_TOKENIZER_JSON_BYTES:
+        return False
+    with file.open("rb", buffering=0) as content:
+        return hashlib.file_digest(content, "sha256").hexdigest() == PUBLISHED_TOKENIZER_JSON
 
 
 def _convert(folder: Path) -> TextTokenizer | None:
@@ -90,10 +102,7 @@ def _convert(folder: Path) -> TextTokenizer | None:
             f"the folder {name} has no tokenizer.json and transformers cannot make one ({_first_line(error)})",
             "Fetch the model's tokenizer.json",
         ) from None
-    content, config = parse(raw, name), _config(folder / "tokenizer_config.json")
-    return fast_tokenizer(raw, content, config, name=name, source=name) or LibraryTokenizer(
-        raw, content, config, name=name, source=name
-    )
+    return _tokenizer(raw, name, folder / "tokenizer_config.json", name=name, source=name)
 
 
 def _config(file: Path) -> dict[str, Any]:

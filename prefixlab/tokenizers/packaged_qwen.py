@@ -31,6 +31,9 @@ PUBLISHED_TOKENIZER_JSON = "aeb13307a71acd8fe81861d94ad54ab689df773318809eed3cbe
 """sha256 of the `tokenizer.json` of the Qwen 3 models, which the packaged vocabulary reproduces."""
 
 
+PUBLISHED_TOKENIZER_JSON_BYTES = 11_422_654
+
+
 def load_packaged(generation: str, *, name: str, source: str, sha256: str) -> ByteLevelTokenizer:
     """The tokenizer of a generation of Qwen."""
     ranks = read_ranks("qwen3")
