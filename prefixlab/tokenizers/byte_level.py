@@ -24,6 +24,7 @@ SAMPLED = 50
 """One character in so many is looked at first to find out whether a text can hold such a run."""
 
 SCAN_ID = 0xFFFF_FFFF
+_IS_LITTLE = sys.byteorder == "little"
 _NO_SPECIALS: set[str] = set()
 
 
@@ -112,7 +113,7 @@ class ByteLevelTokenizer:
 
     def _encode(self, text: str) -> bytes:
         try:
-            if sys.byteorder == "little":
+            if _IS_LITTLE:
                 return bytes(self._core.encode_to_tiktoken_buffer(text, _NO_SPECIALS))
             return pack_ids(self._core.encode_ordinary(text))
         except UnicodeEncodeError:

@@ -65,8 +65,11 @@ class RunTable:
             end = at + 1
             while end < len(lines) and continues(lines[end]):
                 end += 1
-            found[start:end] = [()] * (end - start)
-            found[start] = self._line("\n".join(lines[start:end]), is_closed or end < len(lines))
+            line = lines[at]
+            if end - start > 1:
+                found[start:end] = [()] * (end - start)
+                line = "\n".join(lines[start:end])
+            found[start] = self._line(line, is_closed or end < len(lines))
             at = end
 
     def _line(self, text: str, is_closed: bool) -> tuple[Run, ...]:

@@ -66,6 +66,8 @@ class SegmentEncoder:
         self.lookalike_example: str | None = None
         self._runs = RunTable(tokenizer)
         self._specials = SpecialTokens(tokenizer.special_tokens)
+        self._specials_in_content = tokenizer.specials_in_content
+        self._cuts_at_whitespace = tokenizer.cuts_at_whitespace
         self._control_tokens = frozenset(getattr(tokenizer, "control_tokens", tokenizer.special_tokens))
         self._marked: dict[str, Run] = {}
         self._entries: dict[Segment, _Entry] = {}
@@ -111,7 +113,9 @@ class SegmentEncoder:
             pieces = [entry.piece for entry in entries]
             if None not in pieces:
                 return tuple(pieces)  # type: ignore[arg-type]
-        present = [segment for segment in segments if segment.text or segment.image is not None]
+        present = segments
+        if len(entries) < len(segments):
+            present = [segment for segment in segments if segment.text or segment.image is not None]
         if not all_cut:
             return self._encode_joined(present, entries)
         return tuple([entry.piece or self._encode_alone(segment, entry) for segment, entry in zip(present, entries)])
@@ -136,13 +140,13 @@ class SegmentEncoder:
 
     def _long_entry(self, segment: Segment) -> _Entry:
         """The entry of a long segment, which is known if its runs make up the same text."""
-        text = segment.text
-        if segment.image is not None:
+        text, origin, image, _ = segment
+        if image is not None:
             entry = self._entries.get(segment)
             if entry is None:
                 entry = self._entries[segment] = self._new_entry(segment)
             return entry
-        spans = (Span(segment.origin, len(text)),)
+        spans = (Span(origin, len(text)),)
         key = _long_key(spans, text)
         entry = self._long.get(key)
         if entry is None or entry.piece is None or entry.piece.spans != spans or entry.piece.text != text:
@@ -235,12 +239,12 @@ class SegmentEncoder:
 
     def _end_of(self, text: str, is_special: bool) -> int:
         """The cuts that the end of a text allows."""
-        if self.tokenizer.specials_in_content and self._specials.ends_open(text):
+        if self._specials_in_content and self._specials.ends_open(text):
             return _AT_IMAGES_ONLY
         end = _START_IS_SPECIAL | _START_IS_IMAGE
         if is_special:
             end |= _END_IS_SPECIAL
-        elif self.tokenizer.cuts_at_whitespace:
+        elif self._cuts_at_whitespace:
             last = text[-1]
             if last == "\n":
                 end |= _LINE_BREAK_THEN_LINE
@@ -255,7 +259,7 @@ class SegmentEncoder:
         start = _END_IS_SPECIAL
         if is_special:
             start |= _START_IS_SPECIAL
-        elif self.tokenizer.cuts_at_whitespace:
+        elif self._cuts_at_whitespace:
             if text[0] in " \t":
                 start |= _NON_BLANK_THEN_BLANK
             elif text[0] in "\r\n":
