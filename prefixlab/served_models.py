@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, Literal
 
 from prefixlab.contracts import Renderer, TextTokenizer
@@ -27,8 +26,7 @@ from prefixlab.records import (
 )
 from prefixlab.rendering import load_renderer
 from prefixlab.tokenizers import SegmentEncoder, load_tokenizer
-
-_TEMPLATES = {"o200k_base": "openai", "cl100k_base": "openai", "o200k_harmony": "harmony", "qwen3": "qwen3"}
+from prefixlab.tokenizers.own_templates import own_template
 
 TRACE = Origin("hash_ids", "trace")
 
@@ -36,7 +34,7 @@ TRACE = Origin("hash_ids", "trace")
 class ServedModel:
     """Makes prompts of one model's requests and counts what the report has to say about them."""
 
-    def __init__(self, tokenizer: TextTokenizer, template: Callable[[TextTokenizer, bool], Renderer]) -> None:
+    def __init__(self, tokenizer: TextTokenizer, template: Callable[[bool], Renderer]) -> None:
         self.tokenizer = tokenizer
         self.encoder = SegmentEncoder(tokenizer)
         self.dropped: Counter[str] = Counter()
@@ -88,7 +86,7 @@ class ServedModel:
     def _chat(self, request: Request, anthropic: bool) -> tuple[Piece, ...]:
         renderer = self._renderers.get(anthropic)
         if renderer is None:
-            renderer = self._renderers[anthropic] = self._template(self.tokenizer, anthropic)
+            renderer = self._renderers[anthropic] = self._template(anthropic)
         rendering = renderer.render(request)
         if rendering.dropped:
             self.dropped.update(rendering.dropped)
@@ -236,19 +234,16 @@ class ServedModels:
             self._of_tokenizer[name] = ServedModel(tokenizer, partial(self._renderer, name))
         return self._of_tokenizer[name]
 
-    def _renderer(self, asked: str, tokenizer: TextTokenizer, anthropic: bool) -> Renderer:
+    def _renderer(self, asked: str, anthropic: bool) -> Renderer:
         wanted = self._chat_template
         if wanted == "auto":
-            wanted = "anthropic" if anthropic else _template_of(asked, tokenizer)
+            wanted = "anthropic" if anthropic else own_template(asked) or ""
+        if not wanted:
+            raise PrefixlabError(
+                f"the chat template of {asked} is not known",
+                "Name one with --chat-template: chatml, llama3, qwen3, harmony, a template file or a model folder",
+            )
         return load_renderer(wanted, **self._options)
-
-
-def _template_of(asked: str, tokenizer: TextTokenizer) -> str:
-    """The chat template that goes with a tokenizer: its own folder's, else the one that is built in for its name."""
-    path = Path(asked)
-    if path.exists():
-        return str(path if path.is_dir() else path.parent)
-    return _TEMPLATES.get(tokenizer.name, tokenizer.name)
 
 
 def _lookalikes(served: ServedModel) -> list[str]:
