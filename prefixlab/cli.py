@@ -5,13 +5,15 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, HelpFormatter, Namespace
 from collections.abc import Sequence
-from pathlib import Path
-from typing import NoReturn
 
 from prefixlab import __version__
 from prefixlab.errors import PrefixlabError
+
+TYPE_CHECKING = False  # that of `typing`, whose import takes as long as all else that `prefixlab --help` does
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 SEVERITIES = ("high", "medium", "low")
 
@@ -59,11 +61,24 @@ def _fail(message: str) -> NoReturn:
     sys.exit(2)
 
 
+class _Formatter(HelpFormatter):
+    """Does not ask how wide the terminal is, which would be done for each option, and takes an import."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=30, width=80)
+
+
 class _Parser(ArgumentParser):
     """A parser whose complaints are like all others."""
 
-    def __init__(self, command: str, summary: str | None) -> None:
-        super().__init__(command, description=summary, allow_abbrev=False)
+    def __init__(self, command: str, arguments: str, summary: str | None) -> None:
+        super().__init__(
+            command,
+            usage=f"{command} {arguments}",
+            description=summary,
+            allow_abbrev=False,
+            formatter_class=_Formatter,
+        )
 
     def error(self, message: str) -> NoReturn:
         raise PrefixlabError(message, f"See {self.prog} --help")
@@ -73,12 +88,14 @@ def _run(arguments: Sequence[str]) -> int:
     """The exit status."""
     if arguments and arguments[0] in COMMANDS:
         work = COMMANDS[arguments[0]]
-        parser = _Parser(f"prefixlab {arguments[0]}", work.__doc__)
+        takes = "[OPTIONS] LOG..." if work is audit else "[-h]"
+        parser = _Parser(f"prefixlab {arguments[0]}", takes, work.__doc__)
         if work is audit:
             _audit_options(parser)
         return work(parser.parse_intermixed_args(arguments[1:]))
     parser = _Parser(
         "prefixlab",
+        "[--version] [-h] COMMAND ...",
         "How much of your prompts an inference engine's prefix cache can reuse, exactly, and what breaks it.",
     )
     parser.add_argument(
@@ -86,7 +103,7 @@ def _run(arguments: Sequence[str]) -> int:
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=ArgumentParser)
     for name, work in COMMANDS.items():
-        commands.add_parser(name, help=work.__doc__)
+        commands.add_parser(name, help=work.__doc__, add_help=False)
     parser.parse_args(arguments)
     return 0
 
@@ -142,6 +159,8 @@ def _audit_options(parser: ArgumentParser) -> None:
 
 def audit(asked: Namespace) -> int:
     """How much of a log's prompt tokens could be reused, how much is lost, and to what."""
+    from pathlib import Path
+
     from prefixlab.registry import reporter, reporter_for_file
     from prefixlab.settings import AuditSettings
     from prefixlab.workflows import audit as run
@@ -209,6 +228,8 @@ def _write(document: bytes, output: str) -> None:
         sys.stdout.buffer.write(document)
         sys.stdout.buffer.flush()
         return
+    from pathlib import Path
+
     target = Path(output)
     part = target.with_name(target.name + ".part")
     try:
