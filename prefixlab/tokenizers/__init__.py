@@ -60,7 +60,7 @@ def known_tokenizers() -> list[Mapping[str, str]]:
 def families() -> Iterator[TokenizerFamily]:
     """The families in this folder: every module with the constant `FAMILY`, imported when its turn comes."""
     found = [module.name for module in pkgutil.iter_modules(__path__)]
-    for name in sorted(found, key=lambda name: (name not in USUAL_FAMILIES, name)):
+    for name in (*USUAL_FAMILIES, *[name for name in found if name not in USUAL_FAMILIES]):
         module = importlib.import_module(f"{__name__}.{name}")
         if hasattr(module, "FAMILY"):
             yield module.FAMILY

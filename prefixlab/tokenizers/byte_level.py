@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from prefixlab.errors import PrefixlabError
 from prefixlab.tokenizers.normalization import to_nfc
 from prefixlab.tokenizers.patterns import BLANKS, INLINE_BLANKS, PreTokenPattern
+from prefixlab.tokenizers.tiktoken_core import core_bpe
 
 if TYPE_CHECKING:
     from tiktoken._tiktoken import CoreBPE
@@ -85,8 +86,6 @@ class ByteLevelTokenizer:
         bos: Sequence[int] = (),
         control_tokens: Iterable[str] | None = None,
     ) -> None:
-        from tiktoken._tiktoken import CoreBPE
-
         self.name = name
         self.source = source
         self.sha256 = sha256
@@ -97,7 +96,7 @@ class ByteLevelTokenizer:
         self.bos = pack_ids(bos)
         self._nfc = nfc
         # One special token keeps tiktoken's scan for them cheap; none at all makes it match everywhere.
-        self._core: CoreBPE = CoreBPE(ranks, {"<|special|>": SCAN_ID}, pattern.regex)
+        self._core: CoreBPE = core_bpe()(ranks, {"<|special|>": SCAN_ID}, pattern.regex)
         self._special_texts = {id: text.encode() for text, id in special_tokens.items()}
         blanks = INLINE_BLANKS if pattern.newline_blanks else BLANKS
         self._may_be_long = re.compile(rf"[{blanks}]{{{LONG_BLANKS // SAMPLED}}}")

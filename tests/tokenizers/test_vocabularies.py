@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import subprocess
+import sys
 from pathlib import Path
 
 import orjson
@@ -74,6 +76,18 @@ def test_decoding_gives_the_text_back(name: str) -> None:
     for special, id in tokenizer.special_tokens.items():
         assert tokenizer.decode(id.to_bytes(4, "little")).decode() == special
     assert tokenizer.decode(b"\xfe\xff\xff\xff") == b""
+
+
+def test_the_core_is_loaded_without_its_package_and_only_once() -> None:
+    script = """
+import sys
+from prefixlab.tokenizers import load_tokenizer
+core = type(load_tokenizer("qwen3", offline=True)._core)
+assert not {"tiktoken", "concurrent.futures", "rich", "pandas", "prefixlab.tokenizers.huggingface"} & set(sys.modules)
+import tiktoken
+assert tiktoken.core._tiktoken.CoreBPE is core
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def _counts(name: str, *texts: str) -> list[int]:
