@@ -10,12 +10,11 @@ Names are loaded when they are used, so that importing the package costs nothing
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 __version__ = "0.1.0"
 
-TYPE_CHECKING = False  # that of `typing`, whose import takes as long as all else that `prefixlab --help` does
 if TYPE_CHECKING:
-    from typing import Any
-
     from prefixlab.errors import PrefixlabError as PrefixlabError
     from prefixlab.python_api import audit as audit
 

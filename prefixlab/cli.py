@@ -6,14 +6,13 @@ import gc
 import os
 import sys
 from argparse import ArgumentParser, HelpFormatter, Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, NoReturn
 
 from prefixlab import __version__
 from prefixlab.errors import PrefixlabError
 
-TYPE_CHECKING = False  # that of `typing`, whose import takes as long as all else that `prefixlab --help` does
-if TYPE_CHECKING:
-    from typing import NoReturn
+SUMMARY = "How much of your prompts an inference engine's prefix cache can reuse, exactly, and what breaks it."
 
 SEVERITIES = ("high", "medium", "low")
 
@@ -50,6 +49,8 @@ def main() -> NoReturn:
         _fail("stopped.")
     except RecursionError:
         _fail("the input is nested too deeply. Give a log whose records are less deep.")
+    except OSError as error:
+        _fail(f"cannot write or read: {error.strerror or error}. Check the disk and the paths.")
     except MemoryError:
         _fail("there is not enough memory. Give part of the log with --limit.")
     sys.exit(status)
@@ -84,26 +85,29 @@ class _Parser(ArgumentParser):
         raise PrefixlabError(message, f"See {self.prog} --help")
 
 
+class Command(NamedTuple):
+    """A command: what its usage line names, which options it has, and what does the work."""
+
+    arguments: str
+    add_options: Callable[[ArgumentParser], None]
+    work: Callable[[Namespace], int]
+
+
 def _run(arguments: Sequence[str]) -> int:
-    """The exit status."""
+    """The exit status. A command is chosen by the first word, so that its options and paths may come in any order."""
     if arguments and arguments[0] in COMMANDS:
-        work = COMMANDS[arguments[0]]
-        takes = "[OPTIONS] LOG..." if work is audit else "[-h]"
-        parser = _Parser(f"prefixlab {arguments[0]}", takes, work.__doc__)
-        if work is audit:
-            _audit_options(parser)
-        return work(parser.parse_intermixed_args(arguments[1:]))
-    parser = _Parser(
-        "prefixlab",
-        "[--version] [-h] COMMAND ...",
-        "How much of your prompts an inference engine's prefix cache can reuse, exactly, and what breaks it.",
-    )
+        name, *rest = arguments
+        command = COMMANDS[name]
+        parser = _Parser(f"prefixlab {name}", command.arguments, command.work.__doc__)
+        command.add_options(parser)
+        return command.work(parser.parse_intermixed_args(rest))
+    parser = _Parser("prefixlab", "[--version] [-h] COMMAND ...", SUMMARY)
     parser.add_argument(
         "--version", action="version", version=f"prefixlab {__version__}", help="Print the version and exit."
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=ArgumentParser)
-    for name, work in COMMANDS.items():
-        commands.add_parser(name, help=work.__doc__, add_help=False)
+    for name, command in COMMANDS.items():
+        commands.add_parser(name, help=command.work.__doc__, add_help=False)
     parser.parse_args(arguments)
     return 0
 
@@ -278,7 +282,15 @@ def engines(asked: Namespace) -> int:
     return 0
 
 
-COMMANDS = {"audit": audit, "tokenizers": tokenizers, "engines": engines}
+def _no_options(parser: ArgumentParser) -> None:
+    """Nothing but `--help`."""
+
+
+COMMANDS = {
+    "audit": Command("[OPTIONS] LOG...", _audit_options, audit),
+    "tokenizers": Command("[-h]", _no_options, tokenizers),
+    "engines": Command("[-h]", _no_options, engines),
+}
 
 if __name__ == "__main__":
     entry()
