@@ -17,7 +17,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
-from prefixlab.records import Location, Outcome, Rendering, Report, Request
+from prefixlab.findings import Outcome, Report
+from prefixlab.records import Location, Rendering, Request
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from prefixlab.records import Report, Request
+from prefixlab.findings import Report
+from prefixlab.records import Request
 from prefixlab.reporters import tables
 from prefixlab.settings import AuditSettings
 from prefixlab.workflows import audit as _audit

@@ -15,19 +15,10 @@ from prefixlab.attribution.losses import losses_of
 from prefixlab.attribution.volatile_fields import Ladder, find_fields
 from prefixlab.contracts import Engine, ReadOptions
 from prefixlab.errors import BadRecord, PrefixlabError
+from prefixlab.findings import Input, Losses, Observed, Outcome, Report, RequestRow, Totals
 from prefixlab.prefix_tree import Match, PrefixTree
 from prefixlab.readers import read_requests, requests_of
-from prefixlab.records import (
-    Input,
-    Losses,
-    Observed,
-    Outcome,
-    Prompt,
-    Report,
-    Request,
-    RequestRow,
-    Totals,
-)
+from prefixlab.records import Prompt, Request
 from prefixlab.registry import engine_class
 from prefixlab.served_models import ServedModels
 from prefixlab.settings import AuditSettings

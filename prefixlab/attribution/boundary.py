@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from prefixlab.attribution.differences import first_unlike
+from prefixlab.findings import Break, Outcome
 from prefixlab.prefix_tree import Match
-from prefixlab.records import TEMPLATE, TOKEN_BYTES, Break, Outcome, Prompt
+from prefixlab.records import TEMPLATE, TOKEN_BYTES, Prompt
 
 Decode = Callable[[bytes], bytes]
 

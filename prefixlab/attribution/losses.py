@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from prefixlab.contracts import Engine
-from prefixlab.records import Losses, Outcome
+from prefixlab.findings import Losses, Outcome
 
 
 def losses_of(outcome: Outcome, aligned_if_fixed: int, shared_if_fixed: int, engine: Engine) -> Losses:

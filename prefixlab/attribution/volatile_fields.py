@@ -16,8 +16,9 @@ from prefixlab.attribution.severity import severity_of
 from prefixlab.attribution.sites import Found, Site, collect_sites
 from prefixlab.attribution.value_kinds import kind_of
 from prefixlab.contracts import Engine
+from prefixlab.findings import Field, Outcome
 from prefixlab.prefix_tree import Match
-from prefixlab.records import TOKEN_BYTES, Field, Origin, Outcome, Prompt
+from prefixlab.records import TOKEN_BYTES, Origin, Prompt
 
 MOST_FIELDS = 8
 """Fields that are replayed; the rest of a log with more stays in `first_seen`."""

@@ -10,11 +10,12 @@ import orjson
 
 from prefixlab.contracts import ReadOptions, RecordFormat
 from prefixlab.errors import BadRecord
+from prefixlab.findings import Input
 from prefixlab.readers.containers import records_of
 from prefixlab.readers.diagnosis import not_json
 from prefixlab.readers.formats import format_of, named_format
 from prefixlab.readers.sources import Source, expand, opened
-from prefixlab.records import Input, Location, Request
+from prefixlab.records import Location, Request
 
 KEPT_ERRORS = 5
 

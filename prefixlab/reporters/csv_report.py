@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from prefixlab.records import Report
+from prefixlab.findings import Report
 from prefixlab.reporters.neutral import without_surrogates
 from prefixlab.reporters.tables import request_columns
 

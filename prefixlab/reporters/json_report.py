@@ -10,17 +10,7 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from prefixlab.errors import PrefixlabError
-from prefixlab.records import (
-    Break,
-    Field,
-    Input,
-    Losses,
-    Observed,
-    Outcome,
-    Report,
-    RequestRow,
-    Totals,
-)
+from prefixlab.findings import Break, Field, Input, Losses, Observed, Outcome, Report, RequestRow, Totals
 from prefixlab.reporters.neutral import without_surrogates
 
 SCHEMA = "prefixlab.audit/1"

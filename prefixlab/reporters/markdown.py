@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from prefixlab.records import Field, Report, RequestRow
+from prefixlab.findings import Field, Report, RequestRow
 from prefixlab.reporters import wording
 from prefixlab.reporters.neutral import shown
 from prefixlab.reporters.wording import Rung, number, percent

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from prefixlab.errors import MissingExtra
-from prefixlab.records import Report
+from prefixlab.findings import Report
 from prefixlab.reporters.neutral import without_surrogates
 from prefixlab.reporters.tables import request_columns
 

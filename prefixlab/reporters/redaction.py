@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from prefixlab.records import Break, Field, Report, RequestRow, Totals
+from prefixlab.findings import Break, Field, Report, RequestRow, Totals
 
 _PLAIN_PATH = re.compile(r"(?:[A-Za-z_$][\w$-]*|\[\d+\])(?:\.[A-Za-z_$][\w$-]*|\[\d+\])*", re.ASCII)
 _KINDS = (

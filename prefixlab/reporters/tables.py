@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from prefixlab.records import Break, Field, Report
+from prefixlab.findings import Break, Field, Report
 
 if TYPE_CHECKING:
     import pandas

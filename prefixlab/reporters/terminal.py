@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from prefixlab.records import Field, Report, RequestRow
+from prefixlab.findings import Field, Report, RequestRow
 from prefixlab.reporters import wording
 from prefixlab.reporters.neutral import cells, pad, shown, wrapped
 from prefixlab.reporters.wording import Rung, number, percent

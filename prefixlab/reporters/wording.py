@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from prefixlab.records import Break, Field, Observed, Report, Totals
+from prefixlab.findings import Break, Field, Observed, Report, Totals
 
 Show = Callable[[str], str]
 """Makes a text from the log fit for the form that is written."""

@@ -5,17 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from prefixlab.records import (
-    Break,
-    Field,
-    Input,
-    Losses,
-    Observed,
-    Outcome,
-    Report,
-    RequestRow,
-    Totals,
-)
+from prefixlab.findings import Break, Field, Input, Losses, Observed, Outcome, Report, RequestRow, Totals
 
 ENGINE = {"name": "vllm", "block_size": 16, "cache_tokens": None, "min_tokens": 0}
 

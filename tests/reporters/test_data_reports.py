@@ -14,7 +14,7 @@ from report_factory import HOSTILE, empty_report, make_break, make_field, make_r
 from test_text_report import hostile_report
 
 from prefixlab.errors import MissingExtra, PrefixlabError
-from prefixlab.records import Observed, Report, Totals
+from prefixlab.findings import Observed, Report, Totals
 from prefixlab.reporters import csv_report, json_report, parquet_report
 from prefixlab.reporters.json_report import report_from_json
 from prefixlab.reporters.tables import fields_frame, to_frame

@@ -13,7 +13,7 @@ from markdown_it.token import Token
 from report_factory import HOSTILE, empty_report, make_field, make_report, make_row
 from test_text_report import hostile_report
 
-from prefixlab.records import Report
+from prefixlab.findings import Report
 from prefixlab.reporters.markdown import REPORTER, code, prose
 
 PARSER = MarkdownIt("commonmark", {"html": True}).enable("table")

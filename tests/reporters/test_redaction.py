@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from report_factory import make_break, make_field, make_report, make_row
 
-from prefixlab.records import Report, Totals
+from prefixlab.findings import Report, Totals
 from prefixlab.reporters import csv_report, json_report, markdown, terminal
 from prefixlab.reporters.redaction import redact, stand_in
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from report_factory import HOSTILE, empty_report, make_break, make_field, make_report, make_row
 from rich.cells import cell_len
 
-from prefixlab.records import Losses, Observed, Report, Totals
+from prefixlab.findings import Losses, Observed, Report, Totals
 from prefixlab.reporters.neutral import cells, neutral, shown, wrapped
 from prefixlab.reporters.terminal import REPORTER
 from prefixlab.reporters.wording import counted, percent
