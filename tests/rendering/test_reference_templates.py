@@ -54,7 +54,7 @@ def hold_equal(renderer: Any, template: str, chat: Chat, tokens: dict[str, Any])
     assert renderer._tracing, "a plan differed from plain rendering"
 
 
-def fuzz(wanted: str, template: str, tokens: dict[str, Any], size: settings) -> Any:
+def check_random_chats(wanted: str, template: str, tokens: dict[str, Any], size: settings) -> Any:
     renderer = load_renderer(wanted, special_tokens=tokens)
 
     @size
@@ -70,7 +70,7 @@ def fuzz(wanted: str, template: str, tokens: dict[str, Any], size: settings) -> 
 @pytest.mark.parametrize("name", TRICKY)
 def test_small_templates_with_every_construct(name: str) -> None:
     path = DATA / "templates" / name
-    renderer = fuzz(str(path), path.read_text("utf-8"), {"bos_token": "<s>", "eos_token": "</s>"}, SOME)
+    renderer = check_random_chats(str(path), path.read_text("utf-8"), {"bos_token": "<s>", "eos_token": "</s>"}, SOME)
     planned = [plans for plans in renderer._book._plans.values() if plans]
     assert bool(planned) == (not name.startswith("untraceable"))
 
@@ -81,7 +81,7 @@ def test_built_in_templates_are_traced(name: str) -> None:
 
     source = built_in(name)
     template = source.text.replace("strftime_now('%Y-%m-%d')", "'1970-01-01'")
-    renderer = fuzz(name, template, dict(source.special_tokens), SOME)
+    renderer = check_random_chats(name, template, dict(source.special_tokens), SOME)
     assert all(renderer._book._plans.values())
 
 
@@ -89,14 +89,14 @@ def test_built_in_templates_are_traced(name: str) -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_original_templates(family: str) -> None:
     template, tokens = original(family)
-    fuzz(str(reference_folder(family)), template, tokens, MANY)
+    check_random_chats(str(reference_folder(family)), template, tokens, MANY)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize(("name", "family"), [("qwen3", "qwen3"), ("llama3", "llama3_1")])
 def test_built_in_templates_equal_the_originals(name: str, family: str) -> None:
     template, tokens = original(family)
-    fuzz(name, template, tokens, MANY)
+    check_random_chats(name, template, tokens, MANY)
 
 
 @given(chats(), st.sampled_from(["  end \n", "end", ""]))
