@@ -174,6 +174,8 @@ def _gain(report: Report, quote: Show) -> str:
         nothing_judged = report.totals.requests == 1 or report.tokenizer.get("name") == "none"
         return "." if nothing_judged else ". No volatile value was found."
     now, last = report.totals.cached_reuse, reuse_after(rows[-1], report)
+    if percent(last) == percent(now):
+        return "; what could be fixed would win back less than 0.1 %."
     reached = [reuse_after(row, report) for row in rows]
     enough = next((at for at, then in enumerate(reached, 1) if then - now >= _NEARLY_ALL * (last - now)), len(rows))
     said = f"fixing {counted(len(rows), *_causes(rows))}"

@@ -236,3 +236,9 @@ def test_no_form_imports_what_it_may_not_need() -> None:
     code = f"import sys, {imports}; print([name for name in {heavy!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_gain_that_does_not_show_is_not_announced() -> None:
+    field = make_field(1, recoverable_tokens=1, reuse_after_fix=1200 / 1581 + 1e-5)
+    said = text(make_report(fields=[field], cached=1200, requests=5))
+    assert said.startswith("75.9 % of the prompt tokens can be reused; what could be fixed would win back\nless")
