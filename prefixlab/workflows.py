@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -130,15 +131,31 @@ def _take(
             progress("reading", len(prompts))
     skipped = Counter([error.path for error in refused])
     inputs = [
-        replace(one, requests=one.requests - skipped[one.path], skipped=one.skipped + skipped[one.path])
+        replace(
+            one,
+            path=_portable(one.path),
+            requests=one.requests - skipped[one.path],
+            skipped=one.skipped + skipped[one.path],
+        )
         for one in getattr(reading, "inputs", ())
     ]
     errors = [*getattr(reading, "errors", ()), *refused]
     notes = list(getattr(reading, "notes", ()))
     count = getattr(reading, "skipped", 0) + len(refused)
     if count:
-        notes.insert(0, f"{count} record{'s were' if count > 1 else ' was'} skipped, the first: {errors[0]}")
+        first = errors[0]
+        first = BadRecord(first.what, first.todo, path=_portable(first.path), line=first.line)
+        notes.insert(0, f"{count} record{'s were' if count > 1 else ' was'} skipped, the first: {first}")
     return _Taken(prompts, tuple(inputs), tuple(notes))
+
+
+def _portable(path: str) -> str:
+    """A path as the report shows it: relative to where the command runs, or its last part, so that a report is the
+    same on every machine."""
+    if not os.path.isabs(path):
+        return path
+    relative = os.path.relpath(path)
+    return os.path.basename(path) if relative.startswith("..") else relative
 
 
 def in_order(prompts: Sequence[Prompt]) -> bool:

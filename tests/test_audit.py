@@ -243,3 +243,12 @@ def test_text_of_the_log_is_never_markup(tmp_path: Path) -> None:
         assert "\u001b" not in out
         assert "\u202e" not in out
         assert form == "text" or "<script>" not in re.sub(r"(`+)[^`]+\1", "", out)
+
+
+def test_a_report_holds_no_absolute_path(tmp_path: Path) -> None:
+    log = written(tmp_path / "log.jsonl", [chat("a"), {"messages": []}, chat("b")])
+    for form in ("text", "json", "markdown"):
+        options = ("--tokenizer", "qwen3", "--skip-bad", "--format", form, "--per-request")
+        out = prefixlab("audit", log, *options).stdout.decode()
+        assert "log.jsonl" in out
+        assert str(tmp_path) not in out
