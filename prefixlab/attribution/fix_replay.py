@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
-from prefixlab.attribution.sites import Found, Site
+from prefixlab.attribution.sites import Found, Located, Site
 from prefixlab.contracts import Engine
 from prefixlab.prefix_tree import PrefixTree
 from prefixlab.records import TOKEN_BYTES, Origin, Piece, Prompt, Run
@@ -18,7 +18,7 @@ from prefixlab.records import TOKEN_BYTES, Origin, Piece, Prompt, Run
 Encode = Callable[[str, Origin], tuple[Run, ...]]
 """Runs of a stretch of text that starts and ends where text may be cut."""
 
-Place = Literal["own", "newest"]
+Target = Literal["own", "newest"]
 """The end of the value's own message, or of the newest user message."""
 
 REMEMBERED = 1000
@@ -46,44 +46,33 @@ class FixReplay:
     """
 
     def __init__(
-        self, prompts: Sequence[Prompt], families: Sequence[int], engine: Engine, encode: Encode, *, cuts: bool
+        self, prompts: Sequence[Prompt], located: Located, engine: Engine, encode: Encode, *, cuts: bool
     ) -> None:
         """`cuts` says that text may be encoded piecewise at any blank behind a non-blank."""
         self._prompts = prompts
-        self._families = families
+        self._located = located
         self._engine = engine
         self._encode = encode
         self._cuts = cuts
         self._remembered: dict[object, list[bytes]] = {}
-        self._found: dict[Site, list[Found | None]] = {}
-        self._fixed: dict[Hole, Place] = {}
+        self._fixed: dict[Hole, Target] = {}
         self._moves: dict[object, list[_Move | None]] = {}
         self._newest_pieces: list[int | None] = [None] * len(prompts)
 
-    def found(self, site: Site) -> list[Found | None]:
-        """Where the site stands in each prompt of its families."""
-        if site not in self._found:
-            self._found[site] = [
-                site.find(prompt) if family in site.families else None
-                for prompt, family in zip(self._prompts, self._families, strict=True)
-            ]
-        return self._found[site]
-
-    def fix(self, hole: Hole, trial: int) -> tuple[Place, Replayed]:
+    def fix(self, hole: Hole, trial: int) -> tuple[Target, Replayed]:
         """Fix one more hole, at the place that gives more, judged on the first `trial` requests."""
-        self.found(hole.site)
         count = len(self._prompts)
         trial = min(trial, count)
         newest = self._replay({**self._fixed, hole: "newest"}, trial)
         own = self._replay({**self._fixed, hole: "own"}, trial)
-        place: Place = "newest" if sum(newest.aligned_tokens) >= sum(own.aligned_tokens) else "own"
-        self._fixed[hole] = place
+        target: Target = "newest" if sum(newest.aligned_tokens) >= sum(own.aligned_tokens) else "own"
+        self._fixed[hole] = target
         if trial == count:
-            return place, newest if place == "newest" else own
-        return place, self._replay(self._fixed, count)
+            return target, newest if target == "newest" else own
+        return target, self._replay(self._fixed, count)
 
-    def _replay(self, fixed: dict[Hole, Place], count: int) -> Replayed:
-        places: dict[Site, dict[int, Place]] = {}
+    def _replay(self, fixed: dict[Hole, Target], count: int) -> Replayed:
+        places: dict[Site, dict[int, Target]] = {}
         for (site, number), place in fixed.items():
             places.setdefault(site, {})[number] = place
         moves = [self._moves_of(site, where, count) for site, where in places.items()]
@@ -125,12 +114,12 @@ class FixReplay:
             replayed.shared_tokens.append(shared)
         return replayed
 
-    def _moves_of(self, site: Site, places: dict[int, Place], count: int) -> list[_Move | None]:
+    def _moves_of(self, site: Site, places: dict[int, Target], count: int) -> list[_Move | None]:
         """For each of the first prompts, what fixing the site's holes in `places` does to it."""
         key = (site, tuple(places.items()))
         moves = self._moves.get(key, [])
         if len(moves) < count:
-            moves = [found and _move(site, found, places) for found in self.found(site)[:count]]
+            moves = [found and _move(site, found, places) for found in self._located[site][:count]]
             if count == len(self._prompts):
                 self._moves[key] = moves
         return moves
@@ -258,7 +247,7 @@ class _Move(NamedTuple):
     start: int
     end: int
     stays: str
-    moved: list[tuple[Place, str]]
+    moved: list[tuple[Target, str]]
 
 
 class _Rewritten(NamedTuple):
@@ -277,18 +266,16 @@ class _Rewritten(NamedTuple):
 _NO_RUN = Run("", b"")
 
 
-def _move(site: Site, found: Found, places: dict[int, Place]) -> _Move:
+def _move(site: Site, found: Found, places: dict[int, Target]) -> _Move:
     """What cutting out the holes in `places` leaves of a site, and the texts that go to each place."""
     template, values = site.template, found.values
     piece, start, end, _ = found
-    if template is None:
-        return _Move(piece, start, end, "", [(places[0], values[0].strip("\n"))])
     literals = template.literals
     if template.is_all_labels and len(places) == len(values):
         line = literals[0] + "".join([value + literal for value, literal in zip(values, literals[1:], strict=True)])
         return _Move(piece, start, end, "", [(places[0], line.strip("\n"))])
     stays = literals[0]
-    moves: list[tuple[Place, str]] = []
+    moves: list[tuple[Target, str]] = []
     for number, (value, literal) in enumerate(zip(values, literals[1:], strict=True)):
         place = places.get(number)
         if place is None:

@@ -1,40 +1,45 @@
-"""Two wordings of one line, taken apart into what stays and what varies.
+"""Wordings of one place, taken apart into what stays and what varies.
 
 `Current time: 09:14.` and `Current time: 09:15.` give the literals `Current time: ` and `.` with one hole between them.
-A template found once is then only matched, so that ten thousand lines cost one comparison of words.
+Of more wordings those literals remain that all of them have; words that two free texts happen to share do not count.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from difflib import SequenceMatcher
+from os.path import commonprefix
 
 from prefixlab.attribution.value_kinds import widened
 
 _WORDS = re.compile(r"[^\W_]+(?:[-_.'’@/\\+][^\W_]+)*|_+|\s+|.", re.DOTALL)
-_LABEL = re.compile(r"""([^\W_][\w .'’/-]{0,40}?)["'`*_]*\s*[:=]+\s*["'`*_(<\[]*$""")
+_LABEL = re.compile(r"""([^\W_][\w .'’/-]{0,40}?)["'`*_]*\s*[:=]+\s*["'`*_(<\[{]*$""")
 _LAST_WORDS = re.compile(r"([^\W_][\w'’-]*(?: [^\W_][\w'’-]*){0,3})\W*$")
+_MARKS = re.compile(r"[:=|\"\n;{(\[<>]")
+_LONG_WORD = re.compile(r"[^\W\d_]{4,}")
 
-LONGEST_LINE = 4000
-"""Characters a line may have to be compared word by word; a longer one is one value."""
+LONGEST_TEXT = 4000
+"""Characters a text may have to be compared word by word; a longer one is one value."""
+
+MOST_HOLES = 12
+"""Holes of one text; more of them are one value that has some words in common."""
 
 
 class LineTemplate:
-    """The literals of a line around its holes: `literals[0] + value + literals[1] + value + ... + literals[-1]`."""
+    """The literals of a text around its holes: `literals[0] + value + literals[1] + value + ... + literals[-1]`."""
 
-    __slots__ = ("_pattern", "is_all_labels", "is_telling", "literals")
+    __slots__ = ("_pattern", "is_all_labels", "literals")
 
     def __init__(self, literals: tuple[str, ...]) -> None:
         self.literals = literals
         self._pattern = re.compile("(.*?)".join(re.escape(literal) for literal in literals), re.DOTALL)
-        self.is_telling = any(character.isalpha() for literal in literals for character in literal)
-        """Whether the literals hold a word, so that the line can be known by them alone."""
         self.is_all_labels = _is_all_labels(literals)
-        """Whether the line is nothing but labels and values, so that it makes sense wherever it stands."""
+        """Whether the text is nothing but labels and values, so that it makes sense wherever it stands."""
 
-    def values(self, line: str) -> tuple[str, ...] | None:
-        """The values in the holes, or None where the line is not of this template."""
-        found = self._pattern.fullmatch(line)
+    def values(self, text: str) -> tuple[str, ...] | None:
+        """The values in the holes, or None where the text is not of this template."""
+        found = self._pattern.fullmatch(text)
         return None if found is None else found.groups()
 
     def label(self, hole: int) -> str:
@@ -44,7 +49,7 @@ class LineTemplate:
 
 def label_before(text: str) -> str:
     """The label that ends `text`: a key or a name before a colon or an equals sign, else its last words."""
-    line = text.rsplit("\n", 1)[-1]
+    line = text.rstrip("\n").rsplit("\n", 1)[-1]
     found = _LABEL.search(line)
     if found:
         return found.group(1).strip(" -.'’")
@@ -52,25 +57,97 @@ def label_before(text: str) -> str:
     return found.group(1) if found else ""
 
 
-def template_of(one: str, other: str) -> LineTemplate | None:
-    """The template of two wordings, or None where they have no word in common or differ in order or blanks alone."""
-    if max(len(one), len(other)) > LONGEST_LINE:
-        return None
+def is_reworded(one: str, other: str) -> bool:
+    """Whether two texts differ in more than blanks and the order of their words."""
+    return one.split() != other.split() and sorted(_WORDS.findall(one)) != sorted(_WORDS.findall(other))
+
+
+def template_of(texts: Sequence[str]) -> LineTemplate:
+    """The template of all of these distinct texts, at least two. Where they have nothing in common it is one hole."""
+    first, second, *others = texts
+    literals = _compared(first, second)
+    for text in others:
+        if LineTemplate(literals).values(text) is None:
+            literals = _common(literals, text)
+    literals = _told_apart(literals)
+    template = LineTemplate(literals)
+    if any([template.values(text) is None for text in texts]):
+        template = LineTemplate((literals[0], literals[-1]))
+    if any([template.values(text) is None for text in texts]):
+        template = LineTemplate(("", ""))
+    return template
+
+
+def _compared(one: str, other: str) -> tuple[str, ...]:
+    """The literals of two texts."""
+    if max(len(one), len(other)) > LONGEST_TEXT:
+        return _around(one, other)
     left, right = _WORDS.findall(one), _WORDS.findall(other)
-    if sorted(left) == sorted(right) or one.split() == other.split():
-        return None
-    holes: list[tuple[int, int]] = []
     ends = [0]
     for word in left:
         ends.append(ends[-1] + len(word))
-    for tag, i1, i2, _, _ in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
-        if tag != "equal":
-            holes.append(widened(one, ends[i1], ends[i2]))
-    literals = _literals(one, _joined(one, holes))
-    template = LineTemplate(literals)
-    if template.values(one) is None or template.values(other) is None or not "".join(literals).strip():
-        return None
-    return template
+    holes = [
+        widened(one, ends[i1], ends[i2])
+        for tag, i1, i2, _, _ in SequenceMatcher(None, left, right, autojunk=False).get_opcodes()
+        if tag != "equal"
+    ]
+    literals = []
+    at = 0
+    for start, end in _joined(one, holes):
+        literals.append(one[at:start])
+        at = end
+    literals.append(one[at:])
+    if LineTemplate(tuple(literals)).values(other) is None:
+        return _around(one, other)
+    return tuple(literals)
+
+
+def _around(one: str, other: str) -> tuple[str, str]:
+    """What two texts have in common at their start and end, in whole words."""
+    start = _whole_words(commonprefix([one, other]), one, other)  # noqa: RUF071 - texts, not paths
+    rest, other_rest = one[len(start) :], other[len(start) :]
+    end = commonprefix([rest[::-1], other_rest[::-1]])  # noqa: RUF071
+    end = _whole_words(end, rest[::-1], other_rest[::-1])[::-1]
+    return start, end
+
+
+def _whole_words(common: str, one: str, other: str) -> str:
+    """`common`, which starts both texts, without a word that goes on in one of them."""
+    at = len(common)
+    if all(text[at : at + 1].isalnum() is False for text in (one, other)):
+        return common
+    while at and common[at - 1].isalnum():
+        at -= 1
+    return common[:at]
+
+
+def _common(literals: tuple[str, ...], text: str) -> tuple[str, ...]:
+    """The literals that one more text has as well, in order; the first and the last may become shorter."""
+    first, *middle, last = literals
+    start, _ = _around(first, text)
+    _, end = _around(last, text[len(start) :])
+    rest = text[len(start) : len(text) - len(end)]
+    kept = []
+    for literal in middle:
+        at = rest.find(literal)
+        if at >= 0:
+            kept.append(literal)
+            rest = rest[at + len(literal) :]
+    return start, *kept, end
+
+
+def _told_apart(literals: tuple[str, ...]) -> tuple[str, ...]:
+    """The literals without those in the middle that are no structure, but words that values happen to share."""
+    first, *middle, last = literals
+    kept = [literal for literal in middle if _is_structure(literal)]
+    return (first, *kept, last) if len(kept) < MOST_HOLES else (first, last)
+
+
+def _is_structure(literal: str) -> bool:
+    """Whether text between two values tells them apart: it has a label, a mark of structure, or several words."""
+    if _MARKS.search(literal) or len(literal.split()) >= 4:
+        return any(character.isalpha() for character in literal) or "\n" in literal
+    return "," in literal and _LONG_WORD.search(literal) is not None
 
 
 def _is_all_labels(literals: tuple[str, ...]) -> bool:
@@ -95,12 +172,3 @@ def _joined(text: str, holes: list[tuple[int, int]]) -> list[tuple[int, int]]:
                 continue
         joined.append((start, end))
     return joined
-
-
-def _literals(text: str, holes: list[tuple[int, int]]) -> tuple[str, ...]:
-    literals = []
-    at = 0
-    for start, end in holes:
-        literals.append(text[at:start])
-        at = end
-    return (*literals, text[at:])

@@ -1,7 +1,8 @@
 """Sites: the places where the prompts of a family part at a value while the text behind it is the same again.
 
-A site has one identity across the log: the JSON path and the literal text around its values. It is found by comparing
-prompts, not by a list of patterns; afterwards it is looked for in every prompt of its families.
+A place is what stands between two lines that the family's prompts have in common. It is found by comparing prompts, not
+by a list of patterns; its wordings, taken together, tell what in it varies. A site is a place, or one line of a place
+that always has as many lines. It has one identity across the log and is looked for in every prompt of its families.
 """
 
 from __future__ import annotations
@@ -12,12 +13,15 @@ from typing import NamedTuple
 
 from prefixlab.attribution.differences import Difference, differences, is_turn
 from prefixlab.attribution.families import Families
-from prefixlab.attribution.line_template import LineTemplate, label_before, template_of
+from prefixlab.attribution.line_template import LineTemplate, is_reworded, label_before, template_of
 from prefixlab.prefix_tree import Match
 from prefixlab.records import Origin, Prompt, Run
 
-MOST_SITES_OF_A_PATH = 64
-"""Sites that are told apart at one path; a text with more of them is not a template with values."""
+MOST_PLACES = 256
+"""Places of a log that are told apart; a log with more of them has other texts, not values in a text."""
+
+WORDINGS = 48
+"""Distinct wordings of a place from which its template is made."""
 
 
 class Found(NamedTuple):
@@ -29,242 +33,256 @@ class Found(NamedTuple):
     values: tuple[str, ...]
 
 
-class Site:
-    """A line with holes, or the whole text between two fixed neighbours."""
+class Place:
+    """What stands between the runs `before` and `after` (None: the end of the piece) of pieces of one origin."""
 
-    __slots__ = ("_hint", "after", "before", "broken", "families", "first", "line", "origin", "template", "token_index")
+    __slots__ = ("_hint", "after", "before", "families", "origin", "times", "wordings")
 
-    def __init__(self, origin: Origin, template: LineTemplate | None, before: Run | None, after: Run | None) -> None:
+    def __init__(self, origin: Origin, before: Run | None, after: Run | None) -> None:
         self.origin = origin
-        self.template = template
         self.before = before
         self.after = after
-        holes = 1 if template is None else len(template.literals) - 1
         self.families: set[int] = set()
+        self.times = 0
+        """Comparisons in which the place differed."""
+        self.wordings: dict[tuple[Run, ...], None] = {}
+        self._hint = (0, 0, 0)
+
+    def learn(self, runs: tuple[Run, ...]) -> None:
+        """Take one more wording into account, while they are few."""
+        if len(self.wordings) < WORDINGS:
+            self.wordings[runs] = None
+
+    def find(self, prompt: Prompt) -> tuple[int, int, int] | None:
+        """Piece, first and end run of the place in a prompt, if it is there."""
+        piece, start, end = self._hint
+        if piece < len(prompt.pieces) and prompt.pieces[piece].origin == self.origin:
+            runs = prompt.pieces[piece].runs
+            starts = not start if self.before is None else 0 < start <= len(runs) and runs[start - 1] is self.before
+            ends = end == len(runs) if self.after is None else end < len(runs) and runs[end] is self.after
+            if starts and ends and start < end:
+                return self._hint
+        for number, candidate in enumerate(prompt.pieces):
+            if candidate.origin == self.origin:
+                found = self._between(candidate.runs)
+                if found is not None:
+                    self._hint = (number, *found)
+                    return self._hint
+        return None
+
+    def _between(self, runs: tuple[Run, ...]) -> tuple[int, int] | None:
+        try:
+            start = 0 if self.before is None else runs.index(self.before) + 1
+            end = len(runs) if self.after is None else runs.index(self.after, start)
+        except ValueError:
+            return None
+        return (start, end) if start < end else None
+
+    def sites(self) -> list[Site]:
+        """The place as a site, or a site for each of its lines that varies."""
+        counts = {len(wording) for wording in self.wordings}
+        if len(counts) > 1 or counts == {1}:
+            texts = list(dict.fromkeys(["".join([run.text for run in wording]) for wording in self.wordings]))
+            return [Site(self, None, template_of(texts))] if len(texts) > 1 else []
+        sites = []
+        for line in range(counts.pop()):
+            texts = list(dict.fromkeys([wording[line].text for wording in self.wordings]))
+            if len(texts) > 1:
+                sites.append(Site(self, line, template_of(texts)))
+        return sites
+
+
+class Site:
+    """A place with holes, or one of its lines."""
+
+    __slots__ = ("_lines", "broken", "first", "line", "place", "template", "token_index")
+
+    def __init__(self, place: Place, line: int | None, template: LineTemplate) -> None:
+        self.place = place
+        self.line = line
+        self.template = template
+        self._lines = len(next(iter(place.wordings)))
+        holes = len(template.literals) - 1
         self.broken = [0] * holes
+        """For each hole, the requests in which its value is another than in the request they were matched with."""
         self.first: list[list[int]] = [[] for _ in range(holes)]
         """For each hole, the requests whose prefix ends at it."""
         self.token_index = -1
-        self.line = 0
-        self._hint = (0, 0)
+
+    @property
+    def origin(self) -> Origin:
+        return self.place.origin
 
     @property
     def holes(self) -> int:
         return len(self.broken)
 
     def label(self, hole: int) -> str:
-        if self.template is not None:
-            return self.template.label(hole)
-        return label_before(self.before.text.rstrip()) if self.before is not None else ""
+        """What the text ahead of a hole calls it, be it on the line above."""
+        label = self.template.label(hole)
+        if not label and not hole and not self.line and self.place.before is not None:
+            label = label_before(self.place.before.text)
+        return label
 
-    def values_of(self, runs: Sequence[Run]) -> tuple[str, ...] | None:
-        """The values that a difference's runs have in this site's holes, or None where they are not of it."""
-        if self.template is None:
-            return ("".join([run.text for run in runs]),)
-        return self.template.values(runs[0].text) if len(runs) == 1 else None
-
-    def find(self, prompt: Prompt) -> Found | None:
-        """Where the site stands in a prompt, if it does."""
-        piece, start = self._hint
-        if piece < len(prompt.pieces) and prompt.pieces[piece].origin == self.origin:
-            found = self._find_in(prompt, piece, start)
-            if found is not None:
-                return found
-        for number, candidate in enumerate(prompt.pieces):
-            if candidate.origin == self.origin:
-                found = self._find_in(prompt, number, 0)
-                if found is not None:
-                    self._hint = (number, found.start)
-                    return found
-        return None
-
-    def _find_in(self, prompt: Prompt, piece: int, start: int) -> Found | None:
-        runs = prompt.pieces[piece].runs
-        if self.template is None:
-            return self._between(runs, piece)
-        for number in (*range(start, len(runs)), *range(min(start, len(runs)))):
-            values = self.template.values(runs[number].text)
-            if values is not None and (self.template.is_telling or self._is_here(runs, number)):
-                return Found(piece, number, number + 1, values)
-        return None
-
-    def _is_here(self, runs: tuple[Run, ...], number: int) -> bool:
-        """Whether the neighbours are the site's own, for a line without words of its own."""
-        before = runs[number - 1] if number else None
-        after = runs[number + 1] if number + 1 < len(runs) else None
-        return before is self.before and (after is self.after or self.before is not None)
-
-    def _between(self, runs: tuple[Run, ...], piece: int) -> Found | None:
-        try:
-            start = 0 if self.before is None else runs.index(self.before) + 1
-            end = len(runs) if self.after is None else runs.index(self.after, start)
-        except ValueError:
-            return None
-        if start >= end:
-            return None
-        return Found(piece, start, end, ("".join([run.text for run in runs[start:end]]),))
+    def values_in(self, prompt: Prompt, where: tuple[int, int, int]) -> Found | None:
+        """The site's values in a prompt that has its place, or None where it is worded in a way not met before."""
+        piece, start, end = where
+        if self.line is not None:
+            if end - start != self._lines:
+                return None
+            start += self.line
+            end = start + 1
+        values = self.template.values("".join([run.text for run in prompt.pieces[piece].runs[start:end]]))
+        return None if values is None else Found(piece, start, end, values)
 
 
-class _Changed(NamedTuple):
-    """A site at which two prompts differ: its holes that changed, and the run it stands in."""
-
-    site: Site
-    holes: list[int]
-    start: int
+Located = dict[Site, list[Found | None]]
+"""Sites with where they stand in each prompt."""
 
 
-class Sites:
-    """All sites of a log, collected by comparing each prompt with one that came before it."""
+def located(place: Place, prompts: Sequence[Prompt], families: Sequence[int]) -> Located:
+    """The sites of a place, looked for in all prompts of its families; wordings not met before are learned from."""
+    wheres = [
+        place.find(prompt) if family in place.families else None
+        for prompt, family in zip(prompts, families, strict=True)
+    ]
+    for last_try in (False, False, True):
+        found: Located = {site: [] for site in place.sites()}
+        unlike: dict[tuple[Run, ...], None] = {}
+        for prompt, where in zip(prompts, wheres, strict=True):
+            for site, here in found.items():
+                values = None if where is None else site.values_in(prompt, where)
+                here.append(values)
+                if values is None and where is not None and len(unlike) < WORDINGS:
+                    unlike[prompt.pieces[where[0]].runs[where[1] : where[2]]] = None
+        if not unlike or last_try:
+            break
+        place.wordings.update(unlike)
+    return found
+
+
+def count_breaks(
+    sites: Located, prompts: Sequence[Prompt], partners: Sequence[int | None], matches: Sequence[Match]
+) -> None:
+    """Count for each hole, front to back, the requests that differ in it from their partner, and whose prefix ends."""
+    for number, partner in enumerate(partners):
+        if partner is None:
+            continue
+        is_first = True
+        for site, found in sites.items():
+            mine, yours = found[number], found[partner]
+            if mine is None or yours is None or mine.values == yours.values:
+                continue
+            for hole, value in enumerate(mine.values):
+                if value != yours.values[hole]:
+                    site.broken[hole] += 1
+                    if is_first and _is_same_before(prompts[number], mine, prompts[partner], yours):
+                        site.first[hole].append(number)
+                        if site.token_index < 0 and matches[number].matched == partner:
+                            site.token_index = matches[number].shared
+                    is_first = False
+
+
+def _is_same_before(prompt: Prompt, mine: Found, other: Prompt, yours: Found) -> bool:
+    """Whether two prompts are the same up to a site."""
+    if mine.piece != yours.piece or prompt.pieces[: mine.piece] != other.pieces[: yours.piece]:
+        return False
+    return prompt.pieces[mine.piece].runs[: mine.start] == other.pieces[yours.piece].runs[: yours.start]
+
+
+class Places:
+    """All places of a log, collected by comparing each prompt with one that came before it."""
 
     def __init__(self, block_tokens: int) -> None:
         self._enough = max(block_tokens, 16)
-        self._of_path: dict[Origin, list[Site]] = {}
+        self._places: dict[tuple[Origin, Run | None, Run | None], Place] = {}
         self.unnamed: Counter[str] = Counter()
         """Requests by the path at which their prefix ends for a reason that is no value: an order, blanks, a form."""
 
-    def __iter__(self) -> Iterator[Site]:
-        for sites in self._of_path.values():
-            yield from sites
+    def __iter__(self) -> Iterator[Place]:
+        return iter(self._places.values())
 
-    def collect(
-        self, number: int, family: int, skeleton: frozenset[Run], prompt: Prompt, other: Prompt, shared_tokens: int
-    ) -> None:
-        """Compare a prompt with an earlier one of its family and note the sites at which they differ."""
+    def collect(self, family: int, skeleton: frozenset[Run], prompt: Prompt, other: Prompt) -> None:
+        """Compare a prompt with an earlier one of its family and note the places at which they differ."""
         found = differences(prompt, other, self._enough)
-        if not found:
-            return
-        for place, difference in enumerate(found):
+        for number, difference in enumerate(found):
             # What people and tools say differs of itself; it is a field only ahead of text that the application wrote.
             said = is_turn(prompt.pieces[difference.piece])
             behind = difference.stable_behind if said else difference.same_behind
             if behind < self._enough:
-                break
-            origin = prompt.pieces[difference.piece].origin
-            sites = self._known_lines(origin, difference)
-            if sites is None:
-                reordered = _is_reordered(prompt, found, difference)
-                sites = [] if reordered else self._new_sites(origin, difference, prompt, skeleton)
-            if not sites and place == 0:
+                return
+            place = self._place(prompt, other, found, difference, skeleton)
+            if place is not None:
+                place.families.add(family)
+                place.times += 1
+            elif not number:
+                origin = prompt.pieces[difference.piece].origin
                 self.unnamed[origin.path or origin.role] += 1
-            for site, changed, start in sites:
-                site.families.add(family)
-                for hole in changed:
-                    site.broken[hole] += 1
-                if place == 0 and start <= difference.start:
-                    site.first[changed[0]].append(number)
-                    if site.token_index < 0:
-                        site.token_index = shared_tokens
 
-    def _known_lines(self, origin: Origin, difference: Difference) -> list[_Changed] | None:
-        """The sites of a difference whose lines are all known, or None."""
-        known = self._of_path.get(origin)
-        if not known or len(difference.runs) != len(difference.other_runs):
-            return None
-        alone = len(difference.runs) == 1
-        lines = []
-        for offset, (mine, yours) in enumerate(zip(difference.runs, difference.other_runs, strict=True)):
-            if mine is not yours:
-                line = self._known_line(known, mine, yours, alone)
-                if line is None:
-                    return None
-                lines.append(_Changed(*line, difference.start + offset))
-        return lines
-
-    @staticmethod
-    def _known_line(known: list[Site], mine: Run, yours: Run, alone: bool) -> tuple[Site, list[int]] | None:
-        for site in known:
-            template = site.template
-            if template is None or not (alone or template.is_telling):
-                continue
-            values = template.values(mine.text)
-            others = None if values is None else template.values(yours.text)
-            if values is not None and others is not None:
-                return site, [hole for hole, value in enumerate(values) if value != others[hole]]
-        return None
-
-    def _new_sites(
-        self, origin: Origin, difference: Difference, prompt: Prompt, skeleton: frozenset[Run]
-    ) -> list[_Changed]:
-        """The sites of a difference that is not made of known lines; new ones are kept."""
-        known = self._of_path.setdefault(origin, [])
-        ours, theirs = difference.runs, difference.other_runs
-        if len(ours) == len(theirs):
-            lines = []
-            for offset, (mine, yours) in enumerate(zip(ours, theirs, strict=True)):
-                if mine is yours:
-                    continue
-                alone = difference if len(ours) == 1 else None
-                line = self._known_line(known, mine, yours, alone is not None) or self._new_line(
-                    origin, known, mine, yours, alone
-                )
-                if line is None:
-                    break
-                lines.append(_Changed(*line, difference.start + offset))
-            else:
-                return lines
-        return self._stretch_site(origin, known, _widened(prompt, difference, skeleton))
-
-    @staticmethod
-    def _new_line(
-        origin: Origin, known: list[Site], mine: Run, yours: Run, alone: Difference | None
-    ) -> tuple[Site, list[int]] | None:
-        template = template_of(mine.text, yours.text)
-        if template is None or (alone is None and not template.is_telling) or len(known) >= MOST_SITES_OF_A_PATH:
-            return None
-        before, after = (alone.before, alone.after) if alone is not None else (None, None)
-        site = Site(origin, template, before, after)
-        known.append(site)
-        return site, list(range(site.holes))
-
-    def _stretch_site(self, origin: Origin, known: list[Site], difference: Difference) -> list[_Changed]:
-        if not difference.runs or not difference.other_runs:
-            return []
-        ours = "".join([run.text for run in difference.runs])
-        theirs = "".join([run.text for run in difference.other_runs])
-        if ours.split() == theirs.split() or sorted(ours) == sorted(theirs):
-            return []
-        for site in known:
-            if site.template is None and site.before is difference.before and site.after is difference.after:
-                return [_Changed(site, [0], difference.start)]
-        if len(known) >= MOST_SITES_OF_A_PATH:
-            return []
-        site = Site(origin, None, difference.before, difference.after)
-        known.append(site)
-        return [_Changed(site, [0], difference.start)]
+    def _place(
+        self,
+        prompt: Prompt,
+        other: Prompt,
+        found: Sequence[Difference],
+        difference: Difference,
+        skeleton: frozenset[Run],
+    ) -> Place | None:
+        """The place of a difference, or None where it is no matter of a value."""
+        piece = prompt.pieces[difference.piece]
+        runs, others = piece.runs, other.pieces[difference.piece].runs
+        start, end = _widened(runs, difference.start, difference.end, skeleton)
+        before = runs[start - 1] if start else None
+        after = runs[end] if end < len(runs) else None
+        key = (piece.origin, before, after)
+        place = self._places.get(key)
+        if place is None:
+            if len(self._places) >= MOST_PLACES or _is_reordered(prompt, found, difference):
+                return None
+            place = Place(*key)
+            where = place.find(other)
+            ours = "".join([run.text for run in runs[start:end]])
+            theirs = "" if where is None else "".join([run.text for run in others[where[1] : where[2]]])
+            if not ours or not theirs or not is_reworded(ours, theirs):
+                return None
+            self._places[key] = place
+            if where is not None:
+                place.learn(others[where[1] : where[2]])
+        place.learn(runs[start:end])
+        return place
 
 
-def collect_sites(prompts: Sequence[Prompt], matches: Sequence[Match], families: Families, block_tokens: int) -> Sites:
-    """Compare each prompt with its best match, or with the last prompt of its family where it has none there."""
-    sites = Sites(block_tokens)
+def collect_places(
+    prompts: Sequence[Prompt], partners: Sequence[int | None], families: Families, block_tokens: int
+) -> Places:
+    """Compare each prompt with its partner and collect the places at which they part."""
+    places = Places(block_tokens)
+    for prompt, partner, family in zip(prompts, partners, families.numbers, strict=True):
+        if partner is not None and prompt.unit == 1:
+            places.collect(family, families.skeletons[family], prompt, prompts[partner])
+    return places
+
+
+def partners_of(matches: Sequence[Match], families: Sequence[int]) -> list[int | None]:
+    """What each prompt is compared with: its best match, or the last prompt of its family where it has none there."""
+    partners: list[int | None] = []
     latest: dict[int, int] = {}
-    for number, (prompt, match, family) in enumerate(zip(prompts, matches, families.numbers, strict=True)):
-        other = match.matched
-        if other is None or families.numbers[other] != family:
-            other = latest.get(family)
-        if other is not None and prompt.unit == 1:
-            sites.collect(number, family, families.skeletons[family], prompt, prompts[other], match.shared)
+    for number, (match, family) in enumerate(zip(matches, families, strict=True)):
+        partner = match.matched
+        if partner is None or families[partner] != family:
+            partner = latest.get(family)
+        partners.append(partner)
         latest[family] = number
-    return sites
+    return partners
 
 
-def _widened(prompt: Prompt, difference: Difference, skeleton: frozenset[Run]) -> Difference:
-    """The difference with the lines around it that are no part of the family's skeleton, so that a text of changing
-    length is one value between two lines that stay."""
-    runs = prompt.pieces[difference.piece].runs
-    start, end = difference.start, difference.end
-    if not skeleton.intersection(runs):
-        return difference
+def _widened(runs: tuple[Run, ...], start: int, end: int, skeleton: frozenset[Run]) -> tuple[int, int]:
+    """The range with the lines around it that are no part of the family's skeleton, so that a text of changing length
+    is one value between two lines that stay."""
     while start and runs[start - 1] not in skeleton:
         start -= 1
     while end < len(runs) and runs[end] not in skeleton:
         end += 1
-    return difference._replace(
-        start=start,
-        end=end,
-        runs=runs[start:end],
-        before=runs[start - 1] if start else None,
-        after=runs[end] if end < len(runs) else None,
-    )
+    return start, end
 
 
 def _is_reordered(prompt: Prompt, found: Sequence[Difference], at: Difference) -> bool:

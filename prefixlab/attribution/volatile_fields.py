@@ -11,9 +11,17 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from prefixlab.attribution.families import Families
-from prefixlab.attribution.fix_replay import Encode, FixReplay, Hole, Place
+from prefixlab.attribution.fix_replay import Encode, FixReplay, Hole, Target
 from prefixlab.attribution.severity import severity_of
-from prefixlab.attribution.sites import Found, Site, collect_sites
+from prefixlab.attribution.sites import (
+    Found,
+    Located,
+    Place,
+    collect_places,
+    count_breaks,
+    located,
+    partners_of,
+)
 from prefixlab.attribution.value_kinds import kind_of
 from prefixlab.contracts import Engine
 from prefixlab.findings import Field, Outcome
@@ -25,6 +33,9 @@ MOST_FIELDS = 8
 
 TRIAL_REQUESTS = 256
 """Requests on which the place of a moved value is chosen."""
+
+MOST_PLACES = 24
+"""Places that are looked into, those first that differ in most requests."""
 
 EXAMPLES = 3
 
@@ -57,49 +68,71 @@ def find_fields(
     """
     best = [outcome.aligned_tokens for outcome in outcomes]
     shared = [outcome.raw_shared_tokens for outcome in outcomes]
-    replay = FixReplay(prompts, families.numbers, engine, encode, cuts=cuts)
+    partners = partners_of(matches, families.numbers)
+    places = collect_places(prompts, partners, families, engine.block_size)
+    sites = _sites(places, prompts, families.numbers)
+    count_breaks(sites, prompts, partners, matches)
+    replay = FixReplay(prompts, sites, engine, encode, cuts=cuts)
     steps: list[_Step] = []
     reached = best
     reached_shared = shared
-    sites = collect_sites(prompts, matches, families, engine.block_size)
-    for hole in _candidates(sites, outcomes, replay):
-        place, replayed = replay.fix(hole, TRIAL_REQUESTS)
+    for hole in _candidates(sites, outcomes):
+        target, replayed = replay.fix(hole, TRIAL_REQUESTS)
         better = [max(pair) for pair in zip(best, replayed.aligned_tokens, strict=True)]
         gain = sum(better) - sum(best)
         best = better
-        steps.append(_Step(hole, place, gain))
+        steps.append(_Step(hole, target, gain))
         if gain:
             reached, reached_shared = best, replayed.shared_tokens
     while steps and not steps[-1].gain:
         steps.pop()
-    fields, field_of = _rows(steps, prompts, families.numbers, outcomes, replay, encode)
-    return Ladder(fields, reached, reached_shared, field_of, sites.unnamed)
+    fields, field_of = _rows(steps, prompts, families.numbers, outcomes, sites, encode)
+    return Ladder(fields, reached, reached_shared, field_of, places.unnamed)
+
+
+def _sites(places: Iterable[Place], prompts: Sequence[Prompt], families: Sequence[int]) -> Located:
+    """The sites of the places that differ most often, front to back; of places that overlap the more frequent."""
+    kept: Located = {}
+    for place in sorted(places, key=lambda place: -place.times)[:MOST_PLACES]:
+        found = located(place, prompts, families)
+        if not any([_overlap(one, other) for one in found.values() for other in kept.values()]):
+            kept.update(found)
+    return dict(sorted(kept.items(), key=lambda item: _position(item[1])))
+
+
+def _overlap(one: Sequence[Found | None], other: Sequence[Found | None]) -> bool:
+    """Whether two sites stand at the same text in some prompt."""
+    return any(
+        mine.piece == yours.piece and mine.start < yours.end and yours.start < mine.end
+        for mine, yours in zip(one, other, strict=True)
+        if mine is not None and yours is not None
+    )
 
 
 class _Step(NamedTuple):
     hole: Hole
-    place: Place
+    target: Target
     gain: int
 
 
-def _candidates(sites: Iterable[Site], outcomes: Sequence[Outcome], replay: FixReplay) -> list[Hole]:
+def _candidates(sites: Located, outcomes: Sequence[Outcome]) -> list[Hole]:
     """The holes worth fixing, front to back."""
     holes = []
     for site in sites:
         for number in range(site.holes):
             if site.broken[number]:
-                lost = sum([outcomes[place].prompt_tokens for place in site.first[number]])
+                lost = sum([outcomes[request].prompt_tokens for request in site.first[number]])
                 holes.append((lost, site.broken[number], Hole(site, number)))
-    holes.sort(key=lambda row: (row[0], row[1]), reverse=True)
-    kept = [hole for _, _, hole in holes[:MOST_FIELDS]]
-    return sorted(kept, key=lambda hole: (*_position(hole.site, replay), hole.number))
+    worth = sorted(holes, key=lambda row: (row[0], row[1]), reverse=True)[:MOST_FIELDS]
+    chosen = {hole for _, _, hole in worth}
+    return [hole for _, _, hole in holes if hole in chosen]
 
 
-def _position(site: Site, replay: FixReplay) -> tuple[int, int]:
-    """Piece and run of the site's first appearance."""
-    for found in replay.found(site):
-        if found is not None:
-            return found.piece, found.start
+def _position(found: Sequence[Found | None]) -> tuple[int, int]:
+    """Piece and run of a site's first appearance."""
+    for one in found:
+        if one is not None:
+            return one.piece, one.start
     return 1 << 30, 0
 
 
@@ -108,7 +141,7 @@ def _rows(
     prompts: Sequence[Prompt],
     families: Sequence[int],
     outcomes: Sequence[Outcome],
-    replay: FixReplay,
+    sites: Located,
     encode: Encode,
 ) -> tuple[tuple[Field, ...], dict[int, str]]:
     """The rows of the ladder, and for each request the field at which its prefix ends."""
@@ -119,10 +152,10 @@ def _rows(
     fields = []
     field_of: dict[int, str] = {}
     recovered = 0
-    for rank, (hole, place, gain) in enumerate(steps, 1):
+    for rank, (hole, target, gain) in enumerate(steps, 1):
         site, number = hole
-        found = replay.found(site)
-        origin = _origin(hole, prompts, replay)
+        found = sites[site]
+        origin = _origin(hole, prompts, found)
         values = [one.values[number] for one in found if one is not None]
         distinct = dict.fromkeys(values)
         kind = kind_of(list(distinct)[:1000])
@@ -137,8 +170,10 @@ def _rows(
                 name=name,
                 kind=kind,
                 path=origin.path,
-                line=_line_in_text(hole, prompts, replay),
-                token_index=site.token_index if first else _token_index(hole, prompts, replay, encode),
+                line=_line_in_text(hole, prompts, found),
+                token_index=site.token_index
+                if first and site.token_index >= 0
+                else _token_index(hole, prompts, found, encode),
                 requests=site.broken[number],
                 distinct_values=len(distinct),
                 examples=tuple([value.strip()[:200] for value in list(distinct)[:EXAMPLES]]),
@@ -149,7 +184,7 @@ def _rows(
                 level=level_of(origin.role),
                 severity=severity_of(gain / prompt_tokens, site.broken[number] / warm if warm else 0.0, gain),
                 confidence="high" if len(distinct) >= 3 and kind != "text" else "medium",
-                advice=_advice(name, kind, place, origin.role, _name(steps[rank].hole) if not gain else ""),
+                advice=_advice(name, kind, target, origin.role, _name(steps[rank].hole) if not gain else ""),
             )
         )
     return tuple(fields), field_of
@@ -162,9 +197,9 @@ def level_of(role: str) -> str:
     return "tools_changed" if role == "tools" else "messages_changed"
 
 
-def _origin(hole: Hole, prompts: Sequence[Prompt], replay: FixReplay) -> Origin:
+def _origin(hole: Hole, prompts: Sequence[Prompt], founds: Sequence[Found | None]) -> Origin:
     """Where the value came from, in the first prompt that has it; a piece may hold text of several origins."""
-    for prompt, found in zip(prompts, replay.found(hole.site), strict=True):
+    for prompt, found in zip(prompts, founds, strict=True):
         if found is not None:
             left = len(_text_before(hole, prompt, found))
             for span in prompt.pieces[found.piece].spans:
@@ -174,9 +209,9 @@ def _origin(hole: Hole, prompts: Sequence[Prompt], replay: FixReplay) -> Origin:
     return hole.site.origin
 
 
-def _line_in_text(hole: Hole, prompts: Sequence[Prompt], replay: FixReplay) -> int:
+def _line_in_text(hole: Hole, prompts: Sequence[Prompt], founds: Sequence[Found | None]) -> int:
     """The line of the value in the text at its JSON path, from 1, in the first prompt that has it."""
-    for prompt, found in zip(prompts, replay.found(hole.site), strict=True):
+    for prompt, found in zip(prompts, founds, strict=True):
         if found is not None:
             return _text_before(hole, prompt, found).count("\n") + 1
     return 0
@@ -188,9 +223,9 @@ def _text_before(hole: Hole, prompt: Prompt, found: Found) -> str:
     return "".join([run.text for run in runs]) + _literals_before(hole, found.values)
 
 
-def _token_index(hole: Hole, prompts: Sequence[Prompt], replay: FixReplay, encode: Encode) -> int:
+def _token_index(hole: Hole, prompts: Sequence[Prompt], founds: Sequence[Found | None], encode: Encode) -> int:
     """The token at which the value starts in the first prompt that has it, from 0."""
-    for prompt, found in zip(prompts, replay.found(hole.site), strict=True):
+    for prompt, found in zip(prompts, founds, strict=True):
         if found is not None:
             pieces = prompt.pieces
             ahead = sum([piece.token_count for piece in pieces[: found.piece]])
@@ -202,11 +237,9 @@ def _token_index(hole: Hole, prompts: Sequence[Prompt], replay: FixReplay, encod
 
 def _literals_before(hole: Hole, values: tuple[str, ...]) -> str:
     """The text of the site's line ahead of a hole."""
-    template = hole.site.template
-    if template is None:
-        return ""
-    ahead = zip(template.literals, values[: hole.number], strict=False)
-    return "".join([literal + value for literal, value in ahead]) + template.literals[hole.number]
+    literals = hole.site.template.literals
+    ahead = zip(literals, values[: hole.number], strict=False)
+    return "".join([literal + value for literal, value in ahead]) + literals[hole.number]
 
 
 def _name(hole: Hole) -> str:
@@ -215,10 +248,10 @@ def _name(hole: Hole) -> str:
     return hole.site.label(hole.number) or f"value in {origin.path or origin.role}"
 
 
-def _advice(name: str, kind: str, place: Place, role: str, partner: str) -> str:
+def _advice(name: str, kind: str, target: Target, role: str, partner: str) -> str:
     if role == "prompt":
         where = "to the end of the prompt"
-    elif place == "newest":
+    elif target == "newest":
         where = "to the end of the newest user message"
     else:
         where = "to the end of its own message"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefixlab.attribution.line_template import template_of
+from prefixlab.attribution.line_template import is_reworded, template_of
 
 
 @pytest.mark.parametrize(
@@ -27,8 +27,7 @@ from prefixlab.attribution.line_template import template_of
     ],
 )
 def test_known_lines(one: str, other: str, literals: tuple[str, ...] | None, labels: list[str]) -> None:
-    template = template_of(one, other)
-    assert template is not None
+    template = template_of([one, other])
     if literals is not None:
         assert template.literals == literals
     assert [template.label(hole) for hole in range(len(labels))] == labels
@@ -36,22 +35,44 @@ def test_known_lines(one: str, other: str, literals: tuple[str, ...] | None, lab
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [
-        ("bot.\n", "bot. \n"),
-        ('{"a": 1, "b": 2}', '{"b": 2, "a": 1}'),
-        ("completely", "different"),
-    ],
+    [("bot.\n", "bot. \n"), ('{"a": 1, "b": 2}', '{"b": 2, "a": 1}')],
 )
-def test_order_blanks_and_whole_lines_are_no_values(one: str, other: str) -> None:
-    assert template_of(one, other) is None
+def test_order_and_blanks_are_no_values(one: str, other: str) -> None:
+    assert not is_reworded(one, other)
+    assert is_reworded(one, f"{one} more")
 
 
-@given(st.text(min_size=1, max_size=60), st.text(min_size=1, max_size=60))
-def test_a_template_gives_back_the_lines_it_was_made_of(one: str, other: str) -> None:
-    template = template_of(one, other)
-    if template is None:
-        return
-    for line in (one, other):
+def test_texts_without_anything_in_common_are_one_value() -> None:
+    assert template_of(["completely", "different"]).literals == ("", "")
+
+
+def test_words_that_free_texts_share_are_no_structure() -> None:
+    profiles = [
+        "Customer profile: Maria runs a bakery in Ghent and orders flour on Mondays.\n",
+        "Customer profile: This is a school with two kitchens and a small budget.\n",
+        "Customer profile: Bo has a boat and sails in May and in June.\n",
+    ]
+    assert template_of(profiles).literals == ("Customer profile: ", ".\n")
+    assert template_of(profiles[:2]).literals == ("Customer profile: ", ".\n")
+
+
+def test_a_json_object_has_a_value_for_each_key() -> None:
+    rows = [
+        f'{{"tier": "{tier}", "cart": {cart}, "city": "{city}"}}'
+        for tier, cart, city in [("gold", 3, "Ghent"), ("silver", 4, "Bern"), ("gold", 12, "New York")]
+    ]
+    template = template_of(rows)
+    assert [template.label(hole) for hole in range(3)] == ["tier", "cart", "city"]
+    assert template.values(rows[2]) == ("gold", "12", "New York")
+
+
+texts = st.lists(st.text(alphabet="ab :=\n,.9é", min_size=1, max_size=30), min_size=2, max_size=6, unique=True)
+
+
+@given(texts)
+def test_a_template_gives_back_the_texts_it_was_made_of(lines: list[str]) -> None:
+    template = template_of(lines)
+    for line in lines:
         values = template.values(line)
         assert values is not None
         joined = template.literals[0]
