@@ -56,7 +56,7 @@ def test_tokens_of_every_request(name: str) -> None:
             "026-token-budget-line",
             [
                 ("Context used", "counter", "messages[0].content", 6),
-                ("of 32768 tokens", "counter", "messages[0].content", 6),
+                ("of 32768 tokens", "number", "messages[0].content", 6),
             ],
             1152,
         ),

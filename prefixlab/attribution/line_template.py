@@ -29,18 +29,28 @@ MOST_HOLES = 12
 class LineTemplate:
     """The literals of a text around its holes: `literals[0] + value + literals[1] + value + ... + literals[-1]`."""
 
-    __slots__ = ("_pattern", "is_all_labels", "literals")
+    __slots__ = ("_least", "is_all_labels", "literals")
 
     def __init__(self, literals: tuple[str, ...]) -> None:
         self.literals = literals
-        self._pattern = re.compile("(.*?)".join(re.escape(literal) for literal in literals), re.DOTALL)
+        self._least = sum(map(len, literals))
         self.is_all_labels = _is_all_labels(literals)
         """Whether the text is nothing but labels and values, so that it makes sense wherever it stands."""
 
     def values(self, text: str) -> tuple[str, ...] | None:
-        """The values in the holes, or None where the text is not of this template."""
-        found = self._pattern.fullmatch(text)
-        return None if found is None else found.groups()
+        """The values in the holes, each as short as can be, or None where the text is not of this template."""
+        first, *middle, last = self.literals
+        if len(text) < self._least or not text.startswith(first) or not text.endswith(last):
+            return None
+        at, end = len(first), len(text) - len(last)
+        values = []
+        for literal in middle:
+            found = text.find(literal, at, end)
+            if found < 0:
+                return None
+            values.append(text[at:found])
+            at = found + len(literal)
+        return (*values, text[at:end])
 
     def label(self, hole: int) -> str:
         """What the text ahead of a hole calls its value: `Current time`, `session_id`; empty where it does not."""
@@ -67,7 +77,7 @@ def template_of(texts: Sequence[str]) -> LineTemplate:
     first, second, *others = texts
     literals = _compared(first, second)
     for text in others:
-        if LineTemplate(literals).values(text) is None:
+        if len(literals) > 1 and LineTemplate(literals).values(text) is None:
             literals = _common(literals, text)
     literals = _told_apart(literals)
     template = LineTemplate(literals)
@@ -78,28 +88,45 @@ def template_of(texts: Sequence[str]) -> LineTemplate:
     return template
 
 
+_HOLE = ""
+"""Stands for a hole among the words of a template; no word is empty."""
+
+
 def _compared(one: str, other: str) -> tuple[str, ...]:
     """The literals of two texts."""
     if max(len(one), len(other)) > LONGEST_TEXT:
         return _around(one, other)
-    left, right = _WORDS.findall(one), _WORDS.findall(other)
+    literals = _literals(one, _WORDS.findall(other))
+    return literals if LineTemplate(literals).values(other) is not None else _around(one, other)
+
+
+def _common(literals: tuple[str, ...], text: str) -> tuple[str, ...]:
+    """The literals that one more text has as well."""
+    if len(text) > LONGEST_TEXT:
+        return _around(literals[0], text)[0], _around(literals[-1], text)[1]
+    words: list[str] = []
+    for literal in literals:
+        words += [_HOLE, *_WORDS.findall(literal)]
+    return _literals(text, words[1:])
+
+
+def _literals(text: str, words: list[str]) -> tuple[str, ...]:
+    """What `text` has in common with other words, in order."""
+    own = _WORDS.findall(text)
     ends = [0]
-    for word in left:
+    for word in own:
         ends.append(ends[-1] + len(word))
     holes = [
-        widened(one, ends[i1], ends[i2])
-        for tag, i1, i2, _, _ in SequenceMatcher(None, left, right, autojunk=False).get_opcodes()
+        widened(text, ends[i1], ends[i2])
+        for tag, i1, i2, _, _ in SequenceMatcher(None, own, words, autojunk=False).get_opcodes()
         if tag != "equal"
     ]
     literals = []
     at = 0
-    for start, end in _joined(one, holes):
-        literals.append(one[at:start])
+    for start, end in _joined(text, holes):
+        literals.append(text[at:start])
         at = end
-    literals.append(one[at:])
-    if LineTemplate(tuple(literals)).values(other) is None:
-        return _around(one, other)
-    return tuple(literals)
+    return (*literals, text[at:])
 
 
 def _around(one: str, other: str) -> tuple[str, str]:
@@ -121,21 +148,6 @@ def _whole_words(common: str, one: str, other: str) -> str:
     return common[:at]
 
 
-def _common(literals: tuple[str, ...], text: str) -> tuple[str, ...]:
-    """The literals that one more text has as well, in order; the first and the last may become shorter."""
-    first, *middle, last = literals
-    start, _ = _around(first, text)
-    _, end = _around(last, text[len(start) :])
-    rest = text[len(start) : len(text) - len(end)]
-    kept = []
-    for literal in middle:
-        at = rest.find(literal)
-        if at >= 0:
-            kept.append(literal)
-            rest = rest[at + len(literal) :]
-    return start, *kept, end
-
-
 def _told_apart(literals: tuple[str, ...]) -> tuple[str, ...]:
     """The literals without those in the middle that are no structure, but words that values happen to share."""
     first, *middle, last = literals
@@ -146,7 +158,7 @@ def _told_apart(literals: tuple[str, ...]) -> tuple[str, ...]:
 def _is_structure(literal: str) -> bool:
     """Whether text between two values tells them apart: it has a label, a mark of structure, or several words."""
     if _MARKS.search(literal) or len(literal.split()) >= 4:
-        return any(character.isalpha() for character in literal) or "\n" in literal
+        return any(character.isalpha() for character in literal)
     return "," in literal and _LONG_WORD.search(literal) is not None
 
 

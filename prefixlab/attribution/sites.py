@@ -81,15 +81,21 @@ class Place:
     def sites(self) -> list[Site]:
         """The place as a site, or a site for each of its lines that varies."""
         counts = {len(wording) for wording in self.wordings}
-        if len(counts) > 1 or counts == {1}:
-            texts = list(dict.fromkeys(["".join([run.text for run in wording]) for wording in self.wordings]))
-            return [Site(self, None, template_of(texts))] if len(texts) > 1 else []
+        lines = self._line_sites(counts.pop()) if len(counts) == 1 and counts != {1} else []
+        if lines:
+            return lines
+        texts = list(dict.fromkeys(["".join([run.text for run in wording]) for wording in self.wordings]))
+        return [Site(self, None, template_of(texts))] if len(texts) > 1 else []
+
+    def _line_sites(self, count: int) -> list[Site]:
+        """A site for each line that varies, if each of them says by itself what its value is."""
         sites = []
-        for line in range(counts.pop()):
+        for line in range(count):
             texts = list(dict.fromkeys([wording[line].text for wording in self.wordings]))
             if len(texts) > 1:
                 sites.append(Site(self, line, template_of(texts)))
-        return sites
+        is_labelled = all(any(letter.isalpha() for letter in site.template.literals[0]) for site in sites)
+        return sites if is_labelled else []
 
 
 class Site:

@@ -34,14 +34,24 @@ _NAME = re.compile(r"[^\W\d_a-z][\w'’.-]*(?: (?:[^\W\d_a-z][\w'’.-]*|van|von
 _ID = re.compile(r"(?=\S*\d)[A-Za-z0-9][\w.:#-]{2,}|[0-9a-f]{4,}|[A-Za-z0-9_-]{16,}")
 
 
+_WHOLE: tuple[re.Pattern[str], ...] = (
+    re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s\"'<>`]+[\w/]", re.IGNORECASE),
+    re.compile(r"\b[A-Za-z]:\\[^\s\"'<>`]+"),
+    re.compile(r"(?<![\w/.])(?:~|\.{1,2})?/[\w.@+-]+(?:/[\w.@+-]+)*"),
+    *(pattern for _, pattern in _PATTERNS),
+    re.compile(r"(?<![\w.])[-+]?(?:[$€£¥]\s?)?\d+(?:[.,]\d+)*(?:\s?[%$€£¥])?(?!\w)"),
+)
+"""Texts that are one value even if only a part of them changes, the widest first."""
+
+
 def widened(text: str, start: int, end: int) -> tuple[int, int]:
-    """The stretch of `text` that holds `start:end` and is a whole date, clock, UUID or e-mail, where there is one."""
-    left = max(0, start - 48)
-    window = text[left : end + 48]
-    for _, pattern in _PATTERNS:
+    """The stretch of `text` around `start:end` that is a whole address, path, date, clock, UUID, e-mail or amount."""
+    left = max(0, start - 120)
+    window = text[left : end + 120]
+    for pattern in _WHOLE:
         for found in pattern.finditer(window):
             first, last = found.start() + left, found.end() + left
-            if first < end and start < last and (first <= start and end <= last):
+            if first < end and start < last and first <= start and end <= last:
                 return first, last
     return start, end
 

@@ -66,6 +66,24 @@ def test_a_json_object_has_a_value_for_each_key() -> None:
     assert template.values(rows[2]) == ("gold", "12", "New York")
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "value"),
+    [
+        (
+            "Page: https://shop.example/p/8?s=1 now",
+            "Page: https://shop.example/p/9?s=2 now",
+            "https://shop.example/p/8?s=1",
+        ),
+        ("Open /home/anna/a.py first", "Open /home/bo/a.py first", "/home/anna/a.py"),
+        ("Open C:\\Users\\anna first", "Open C:\\Users\\bo first", "C:\\Users\\anna"),
+        ("It costs €12.55 net", "It costs €13.55 net", "€12.55"),
+        ("Used 12 % of it", "Used 19 % of it", "12 %"),
+    ],
+)
+def test_a_value_is_taken_whole(one: str, other: str, value: str) -> None:
+    assert template_of([one, other]).values(one) == (value,)
+
+
 texts = st.lists(st.text(alphabet="ab :=\n,.9é", min_size=1, max_size=30), min_size=2, max_size=6, unique=True)
 
 

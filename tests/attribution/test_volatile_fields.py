@@ -156,3 +156,42 @@ def test_a_text_of_changing_length_is_one_field() -> None:
     (field,) = report.fields
     assert (field.name, field.kind) == ("Context", "text")
     assert field.distinct_values == len(set(heads))
+
+
+PROFILES = [
+    "Maria runs a small café near the station and has been with us for six years. She likes short answers and a "
+    "friendly word.",
+    "This is a school with two kitchens and a tight budget. Offer them the annual plan, and mention the discount.",
+    "Bo has a boat and sails in May and in June. He writes in German and wants an answer in German.",
+    "The customer is a retired teacher. Explain each step, and do not use the names of menus without a picture.",
+    "A library that orders for twelve branches. Every order needs a purchase number, and the second copy is free.",
+]
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 5])
+def test_free_text_is_one_field_and_wins_back_what_moving_it_by_hand_does(rounds: int) -> None:
+    profiles = PROFILES * rounds
+    report = audited(["\n".join(["You help.", f"Customer profile: {text}", *RULES]) for text in profiles])
+    by_hand = audited(["\n".join(["You help.", *RULES, f"Customer profile: {text}"]) for text in profiles])
+    (field,) = report.fields
+    assert (field.name, field.kind, field.distinct_values) == ("Customer profile", "text", len(PROFILES))
+    assert field.requests == len(PROFILES) - 1
+    assert report.totals.aligned_tokens + field.recoverable_tokens == by_hand.totals.aligned_tokens
+
+
+@pytest.mark.parametrize("order", ["sessions", "interleaved"])
+def test_every_request_that_a_value_breaks_is_counted(order: str) -> None:
+    rules = "\n".join(RULES)
+    bodies = []
+    for session in range(4):
+        turns: list[str] = []
+        for turn in range(4):
+            turns.append(f"question {session}.{turn}")
+            bodies.append(chat(f"Now: 2026-03-0{session + 1} 09:1{turn}:00\n{rules}", *turns))
+            turns.append(f"answer {session}.{turn}")
+    if order == "interleaved":
+        bodies = [bodies[session * 4 + turn] for turn in range(4) for session in range(4)]
+    report = chat_report(bodies)
+    (field,) = report.fields
+    assert (field.requests, field.distinct_values, field.severity) == (15, 16, "high")
+    assert [row.field for row in report.requests] == [None] + ["Now"] * 15
