@@ -10,7 +10,7 @@ from prefixlab.readers.answers import blocks_output
 from prefixlab.readers.complaints import bad_record, shown
 from prefixlab.readers.envelope import BATCH_KEY, Envelope, Record, envelope_of
 from prefixlab.readers.facts import make_request, scalar
-from prefixlab.readers.messages import check_messages
+from prefixlab.readers.messages import check_messages, check_settings, is_converse
 from prefixlab.records import AnthropicChat, Location, Output, Request
 
 _OWN_BLOCKS = frozenset(("tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use", "document"))
@@ -26,7 +26,7 @@ class AnthropicMessages:
         envelope = envelope_of(record)
         if envelope.kind == BATCH_KEY:
             return "params" in record or "result" in record
-        return envelope.kind == "messages" and has_signs(envelope)
+        return envelope.kind == "messages" and has_signs(envelope) and not is_converse(envelope.body)
 
     def requests(self, record: Any, where: Location, options: ReadOptions) -> Iterable[Request]:
         if type(record) is not dict:
@@ -36,9 +36,10 @@ class AnthropicMessages:
         if "messages" not in body:
             what = "a batch result holds an answer and no prompt" if "result" in record else "no messages"
             raise bad_record(where, what, "Give the file that was sent to the batch")
+        check_settings(body, where)
         messages, system, tools = body["messages"], body.get("system"), body.get("tools")
         _check(messages, system, where)
-        chat = AnthropicChat(messages, system, tools if type(tools) is list else None)
+        chat = AnthropicChat(messages, system, tools)
         return (make_request(envelope, where, options, chat, _output(envelope.response)),)
 
 

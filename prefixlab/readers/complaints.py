@@ -19,7 +19,7 @@ _KINDS = {
 }
 
 
-def bad_record(where: Location, what: str, todo: str = "") -> BadRecord:
+def bad_record(where: Location, what: str, todo: str = "Correct the record, or use --skip-bad") -> BadRecord:
     """The error of the record at `where`."""
     return BadRecord(what, todo, path=where.path, line=where.line)
 

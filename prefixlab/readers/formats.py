@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -10,7 +11,15 @@ from typing import Any
 from prefixlab.contracts import RecordFormat
 from prefixlab.errors import PrefixlabError
 from prefixlab.readers.complaints import bad_record, listed, shown
+from prefixlab.readers.envelope import PROMPT_KEYS, envelope_of
+from prefixlab.readers.messages import is_converse
 from prefixlab.records import Location
+
+_UNREAD: dict[str, Callable[[dict[str, Any]], bool]] = {
+    "Bedrock Converse bodies": is_converse,
+    "Gemini bodies": lambda body: type(body.get("contents")) is list,
+}
+"""Formats that are met and have no reader."""
 
 
 @cache
@@ -40,9 +49,22 @@ def format_of(record: Any, where: Location) -> RecordFormat:
     for candidate in known_formats().values():
         if candidate.recognises(record):
             return candidate
-    seen = f"its keys are {listed(record)}" if isinstance(record, dict) else f"the record is {shown(record)}"
     raise bad_record(
         where,
-        f"no known log format: {seen}",
+        _unknown(record),
         f"Known are {', '.join(known_formats())}; --input-format NAME chooses one",
     )
+
+
+def _unknown(record: Any) -> str:
+    """Why a record is of no format."""
+    if not isinstance(record, dict):
+        return f"no known log format: the record is {shown(record)}"
+    body = envelope_of(record).body
+    null = next((key for key in PROMPT_KEYS if key in body and body[key] is None), None)
+    if null is not None:
+        return f"no prompt: `{null}` is null"
+    for name, recognises in _UNREAD.items():
+        if recognises(body):
+            return f"{name} are not read"
+    return f"no known log format: its keys are {listed(record)}"

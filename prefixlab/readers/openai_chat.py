@@ -12,7 +12,7 @@ from prefixlab.readers.answers import chat_output
 from prefixlab.readers.complaints import bad_record, shown
 from prefixlab.readers.envelope import Envelope, Record, as_object, envelope_of
 from prefixlab.readers.facts import make_request
-from prefixlab.readers.messages import check_messages
+from prefixlab.readers.messages import check_messages, check_settings, is_converse
 from prefixlab.records import Chat, Location, Request
 
 _PARAMETERS = ("model_parameters", "proxy_server_request", "optional_params")
@@ -32,7 +32,7 @@ class OpenAIChat:
         if type(record) is not dict:
             return False
         envelope = envelope_of(record)
-        return envelope.kind == "messages" and not anthropic.has_signs(envelope)
+        return envelope.kind == "messages" and not is_converse(envelope.body) and not anthropic.has_signs(envelope)
 
     def requests(self, record: Any, where: Location, options: ReadOptions) -> Iterable[Request]:
         if type(record) is not dict:
@@ -46,6 +46,7 @@ class OpenAIChat:
         if paths is None and _SETTINGS.isdisjoint(envelope.body):
             chat = Chat(messages)
         else:
+            check_settings(envelope.body, where)
             chat = Chat(messages, *_settings(envelope), paths)
         return make_request(envelope, where, options, chat, chat_output(envelope.response))
 

@@ -11,6 +11,7 @@ from prefixlab.readers.complaints import bad_record, shown
 from prefixlab.readers.envelope import Envelope, Record, as_object, envelope_of
 from prefixlab.readers.facts import make_request, scalar
 from prefixlab.readers.langfuse import is_observation
+from prefixlab.readers.messages import check_settings
 from prefixlab.records import Chat, Location, Output, Request
 
 _HISTORY_KEYS = ("previous_response_id", "conversation")
@@ -40,6 +41,7 @@ class OpenAIResponses:
     def request(self, envelope: Envelope, where: Location, options: ReadOptions) -> Request:
         """The request of a Responses body that a wrapper of any kind holds."""
         body = envelope.body
+        check_settings(body, where)
         conversation = _Conversation(where)
         instructions, given = body.get("instructions"), body.get("input")
         if instructions:

@@ -15,7 +15,8 @@ from prefixlab.records import Location
 _JSON_COLUMNS = frozenset(
     ("messages", "tools", "functions", "documents", "chat_template_kwargs", "conversations", "conversation", "hash_ids",
      "prompt_token_ids", "input_ids", "output_token_ids", "request", "body", "params", "request_body", "response",
-     "response_body", "usage", "usageDetails", "metadata", "model_parameters", "proxy_server_request", "obj", "out")
+     "response_body", "usage", "usageDetails", "metadata", "model_parameters", "proxy_server_request", "obj", "out",
+     "add_generation_prompt", "continue_final_message")
 )  # fmt: skip
 _MAYBE_JSON_COLUMNS = frozenset(("system", "input", "output"))
 """Text in some tables, blocks or items in others."""

@@ -17,6 +17,8 @@ def to_token_bytes(ids: Any) -> bytes | None:
         words = array(_WORD, ids)
     except (TypeError, OverflowError, ValueError):
         return None
+    if bool in set(map(type, ids)):  # an array takes true and false for 1 and 0
+        return None
     if sys.byteorder == "big":
         words.byteswap()
     return words.tobytes()

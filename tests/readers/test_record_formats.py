@@ -347,8 +347,43 @@ def test_a_text_log_without_requests(sample: Sample) -> None:
 
 
 def test_bedrock_is_refused(sample: Sample) -> None:
-    with pytest.raises(BadRecord, match="no block with a type"):
+    with pytest.raises(BadRecord, match="Bedrock Converse bodies are not read"):
         sample("formats/08")
+
+
+@pytest.mark.parametrize(
+    ("record", "said"),
+    [
+        ({"messages": [USER], "tools": {"type": "function"}}, "`tools` must be a list, not an object"),
+        ({"messages": [USER], "system": "s", "tools": "search"}, "`tools` must be a list, not 'search'"),
+        ({"input": "a", "model": "m", "tools": 3}, "`tools` must be a list, not a number"),
+        ({"messages": [USER], "chat_template_kwargs": [1]}, "`chat_template_kwargs` must be an object, not a list"),
+        (
+            {"messages": [USER], "add_generation_prompt": "no"},
+            "`add_generation_prompt` must be true or false, not 'no'",
+        ),
+        ({"messages": [USER], "continue_final_message": 1}, "`continue_final_message` must be true or false"),
+        ({"prompt_token_ids": [5, True, 7]}, "`prompt_token_ids` is no list of token ids"),
+        ({"prompt": [5, False]}, "`prompt` is neither text nor token ids"),
+        ({"messages": None}, "no prompt: `messages` is null"),
+        ({"body": {"messages": None, "model": "m"}}, "no prompt: `messages` is null"),
+        ({"modelId": "m", "messages": [{"role": "user", "content": [{"text": "a"}]}]}, "Bedrock Converse bodies"),
+        ({"messages": [USER], "system": [{"text": "a"}]}, "Bedrock Converse bodies are not read"),
+        ({"contents": [{"role": "user", "parts": [{"text": "a"}]}]}, "Gemini bodies are not read"),
+    ],
+)
+def test_what_is_of_the_wrong_kind_is_named(reading: Write, record: Any, said: str) -> None:
+    with pytest.raises(BadRecord) as caught:
+        reading(orjson.dumps({"prompt": "a"}) + b"\n" + orjson.dumps(record))
+    assert said in str(caught.value)
+    assert caught.value.line == 2
+    assert caught.value.todo
+
+
+def test_settings_that_are_null_are_left_out(reading: Write) -> None:
+    nulls = dict.fromkeys(("tools", "documents", "chat_template_kwargs", "add_generation_prompt"))
+    (request,), _ = reading(orjson.dumps({"messages": [USER], **nulls}))
+    assert request.body == Chat([USER])
 
 
 def test_formats_may_mix(reading: Write) -> None:
