@@ -7,10 +7,14 @@ import os
 import sys
 from argparse import ArgumentParser, HelpFormatter, Namespace
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from prefixlab import __version__
-from prefixlab.errors import PrefixlabError
+from prefixlab.errors import BadRecord, PrefixlabError
+
+if TYPE_CHECKING:
+    from prefixlab.contracts import Reporter
+    from prefixlab.destination import Destination
 
 SUMMARY = "How much of your prompts an inference engine's prefix cache can reuse, exactly, and what breaks it."
 
@@ -35,6 +39,8 @@ def main() -> NoReturn:
     exit 2."""
     # A run makes millions of objects and no cycles of them: the collector would only look at them again and again.
     gc.disable()
+    # What the hub's library warns of names models of the log, and is no line of ours.
+    os.environ.setdefault("HF_HUB_VERBOSITY", "error")
     try:
         try:
             status = _run(sys.argv[1:])
@@ -163,19 +169,14 @@ def _audit_options(parser: ArgumentParser) -> None:
 
 def audit(asked: Namespace) -> int:
     """How much of a log's prompt tokens could be reused, how much is lost, and to what."""
-    from pathlib import Path
-
-    from prefixlab.registry import reporter, reporter_for_file
+    from prefixlab.destination import Destination
     from prefixlab.settings import AuditSettings
     from prefixlab.workflows import audit as run
 
-    output: str = asked.output
     if asked.fail_under is not None and not 0 <= asked.fail_under <= 1:
         raise PrefixlabError(f"--fail-under {asked.fail_under} cannot be", "Give a fraction from 0 to 1")
-    chosen = reporter_for_file(output) if output != "-" and not asked.format else None
-    chosen = chosen or reporter(asked.format or "text")
-    if output != "-" and not Path(output).resolve().parent.is_dir():
-        raise PrefixlabError(f"the folder of {output} does not exist", "Make it first, or give another file to -o")
+    destination = Destination(asked.output, asked.logs)
+    chosen = _reporter(asked.format, destination)
     settings = AuditSettings(
         tokenizers=tuple(asked.tokenizer),
         chat_template=asked.chat_template,
@@ -191,13 +192,19 @@ def audit(asked: Namespace) -> int:
         offline=asked.offline,
         digest=chosen.name == "json",
     )
-    with _Progress() as progress:
-        report = run(asked.logs, settings, stdin=sys.stdin.buffer, progress=progress)
+    try:
+        with _Progress() as progress:
+            report = run(asked.logs, settings, stdin=sys.stdin.buffer, progress=progress)
+    except BadRecord as error:
+        if not asked.redact:
+            raise
+        what, todo = "the record cannot be used", "Run without --redact to see why"
+        raise BadRecord(what, todo, path=error.path, line=error.line) from None
     if asked.redact:
         from prefixlab.reporters.redaction import redact as redacted
 
         report = redacted(report)
-    _write(chosen.render(report, per_request=asked.per_request, width=_width()), output)
+    destination.write(chosen.render(report, per_request=asked.per_request, width=_width()))
     if asked.fail_under is not None and report.warm.aligned_reuse < asked.fail_under:
         return 1
     if asked.fail_on is None:
@@ -205,6 +212,21 @@ def audit(asked: Namespace) -> int:
     bad = SEVERITIES[: SEVERITIES.index(asked.fail_on) + 1]
     found = [row.severity for row in report.fields] + [row.severity for row in report.breaks]
     return int(not set(bad).isdisjoint(found))
+
+
+def _reporter(form: str | None, destination: Destination) -> Reporter:
+    """The reporter that `--format` names, or the ending of the file; text where there is no ending to go by."""
+    from prefixlab.registry import known_reporters, reporter, reporter_for_file
+
+    if form is not None or destination.is_stream:
+        return reporter("text" if form is None else form)
+    chosen = reporter_for_file(destination.named)
+    if chosen is None:
+        endings = ", ".join(sorted([ending for one in known_reporters().values() for ending in one.endings]))
+        raise PrefixlabError(
+            f"the ending of {destination.named} tells no format", f"Name the format with --format, or use {endings}"
+        )
+    return chosen
 
 
 def _pairs(options: Sequence[str]) -> dict[str, str]:
@@ -224,24 +246,6 @@ def _width() -> int:
     import shutil
 
     return max(60, shutil.get_terminal_size((80, 24)).columns)
-
-
-def _write(document: bytes, output: str) -> None:
-    """Write a whole document, or nothing: a file is put in place only when it is complete."""
-    if output == "-":
-        sys.stdout.buffer.write(document)
-        sys.stdout.buffer.flush()
-        return
-    from pathlib import Path
-
-    target = Path(output)
-    part = target.with_name(target.name + ".part")
-    try:
-        part.write_bytes(document)
-        part.replace(target)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise PrefixlabError(f"cannot write {output}: {error.strerror}", "Give another file to -o") from error
 
 
 class _Progress:

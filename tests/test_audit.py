@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import random
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -176,7 +178,81 @@ def test_the_form_follows_the_file(tmp_path: Path, ending: str, start: bytes) ->
     run = prefixlab("audit", log, "--tokenizer", "qwen3", "-o", str(target))
     assert (run.returncode, run.stdout) == (0, b"")
     assert target.read_bytes().startswith(start)
-    assert [path.name for path in tmp_path.glob("*.part")] == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["log.jsonl", target.name]
+
+
+def test_a_log_is_never_written_over(tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    log = written(folder / "log.json", [chat("a"), chat("b")])
+    held = Path(log).read_bytes()
+    link, hard = tmp_path / "link.json", tmp_path / "hard.json"
+    link.symlink_to(log)
+    hard.hardlink_to(log)
+    for given in (log, str(link), str(folder), str(folder / "*.json")):
+        for target in (log, str(link), str(hard), f"{folder}/../logs/log.json"):
+            assert "is one of the logs to read" in refused("audit", given, "--tokenizer", "qwen3", "-o", target)
+    assert Path(log).read_bytes() == held
+    assert link.is_symlink()
+    bad = written(folder / "bad.json", [{"no": "prompt"}])
+    assert "is one of the logs" in refused("audit", log, bad, "-o", log)  # said before anything is read
+
+
+def test_a_link_is_followed_and_stays(tmp_path: Path) -> None:
+    log = written(tmp_path / "log.jsonl", [chat("a")])
+    kept, link, dangling = tmp_path / "kept.json", tmp_path / "link.json", tmp_path / "dangling.json"
+    kept.write_text("old")
+    kept.chmod(0o640)
+    link.symlink_to(kept)
+    dangling.symlink_to("made.json")
+    for target in (link, dangling):
+        assert prefixlab("audit", log, "--tokenizer", "qwen3", "-o", str(target)).returncode == 0
+        assert target.is_symlink()
+        assert json.loads(target.read_bytes())["totals"]["requests"] == 1
+    assert kept.stat().st_mode & 0o777 == 0o640
+    assert (tmp_path / "made.json").is_file()
+
+
+def test_a_file_called_part_is_nobody_elses(tmp_path: Path) -> None:
+    log = written(tmp_path / "report.json.part", [chat("a")])
+    held = Path(log).read_bytes()
+    run = prefixlab("audit", log, "--tokenizer", "qwen3", "-o", str(tmp_path / "report.json"))
+    assert run.returncode == 0
+    assert Path(log).read_bytes() == held
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["report.json", "report.json.part"]
+
+
+def test_pipes_and_devices_are_written_to_and_stay(tmp_path: Path) -> None:
+    log = written(tmp_path / "log.jsonl", [chat("a")])
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        got = pool.submit(pipe.read_bytes)
+        assert prefixlab("audit", log, "--tokenizer", "qwen3", "--format", "json", "-o", str(pipe)).returncode == 0
+        assert json.loads(got.result(10))["totals"]["requests"] == 1
+    assert pipe.is_fifo()
+    # The devices themselves are not named: a mistake would replace them.
+    null = tmp_path / "null"
+    null.symlink_to(os.devnull)
+    assert prefixlab("audit", log, "--tokenizer", "qwen3", "-o", str(null)).returncode == 0
+    assert null.is_char_device()
+
+
+def test_what_cannot_be_written_to_is_one_line(tmp_path: Path) -> None:
+    log = written(tmp_path / "log.jsonl", [chat("a")])
+    loop = tmp_path / "loop.json"
+    loop.symlink_to(loop)
+    for target, said in [
+        ("", "-o names no file"),
+        (str(tmp_path / "report.doc"), ".csv, .json, "),
+        (str(tmp_path / "report"), "--format"),
+        (str(tmp_path), "is a folder"),
+        (str(tmp_path / "new") + "/", "does not exist"),
+        (str(loop), "cannot write"),
+        (f"{log}/report.json", "cannot write"),
+    ]:
+        assert said in refused("audit", log, "--tokenizer", "qwen3", "-o", target)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["log.jsonl", "loop.json"]
 
 
 def test_gates_set_the_exit_status(tmp_path: Path) -> None:
@@ -199,6 +275,45 @@ def test_redaction_hides_values_in_every_form(tmp_path: Path) -> None:
         options = ("--tokenizer", "o200k_base", "--format", form, "--per-request", "--by", "user")
         assert b"Zarathustra" in prefixlab("audit", log, *options).stdout or form == "csv"
         assert b"Zarathustra" not in prefixlab("audit", log, *options, "--redact").stdout
+
+
+def test_redaction_hides_the_log_in_errors_and_notes(tmp_path: Path) -> None:
+    secret = "zqx"
+    template = tmp_path / "strict.jinja"
+    template.write_text(
+        "{% for m in messages %}{% if 'no' in m.content %}{{ raise_exception('never ' + m.content) }}{% endif %}"
+        "{{ m.content }}\n{% endfor %}"
+    )
+    good = [
+        chat(f"{secret} {n}", id=f"{secret}{n}", user=f"{secret}{n % 2}", model="gpt-4o", **{f"{secret}key": secret})
+        for n in range(4)
+    ]
+    part = {"type": secret, "text": "a"}
+    odd = {"model": "gpt-4o", "messages": [{"role": "user", f"{secret} key": secret, "content": [part]}]}
+    bad: list[Any] = [
+        {f"{secret} key": secret},
+        [secret],
+        chat(f"no {secret}"),
+        chat("a", timestamp=secret),
+        {"messages": [secret]},
+        {"messages": [{"role": "user", "content": "a"}], "tools": secret},
+        {"prompt_token_ids": [secret]},
+        {"conversations": [{secret: secret}]},
+        chat("a", model=f"{secret}/model"),
+    ]
+    for number, record in enumerate(bad):
+        log = written(tmp_path / f"log{number}.jsonl", [*good, odd, record])
+        options = ["--redact", "--offline"] if "model" in record else ["--redact", "--tokenizer", "qwen3"]
+        options += ["--chat-template", str(template), "--by", "user", "--tag", f"x={secret}key", "--per-request"]
+        line = refused("audit", log, *options)
+        assert secret not in line.replace(f"{secret}key", "")
+        assert "the record cannot be used. Run without --redact to see why." in line
+        assert re.search(r"log\d\.jsonl:\d: ", line)
+        for form in ("text", "json", "markdown", "csv"):
+            run = prefixlab("audit", log, *options, "--skip-bad", "--format", form)
+            assert run.returncode == 0, run.stderr
+            assert secret not in (run.stdout + run.stderr).decode()
+            assert form == "csv" or f"log{number}.jsonl:" in run.stdout.decode()
 
 
 # --- mistakes ---------------------------------------------------------------------------------------------------------

@@ -20,6 +20,18 @@ _KINDS = (
     ("email", re.compile(r"[^@\s]+@[^@\s]+")),
     ("id", re.compile(r"[\w.:/-]+", re.ASCII)),
 )
+_SKIPPED = re.compile(r"(\d+ records? \w+ skipped, the first: .*?:\d+): .*", re.DOTALL)
+"""The note about skipped records: where the first one stands, and then why, which may quote it."""
+_PLACES = re.compile(
+    r"(?P<said>.*? (?:leaves? out content of \d+ messages?|from earlier ones))(?P<joint>: | at )(?P<places>.*)",
+    re.DOTALL,
+)
+"""A note that lists JSON paths, whose keys may be content."""
+_PLAIN_PLACES = re.compile(
+    rf"{_PLAIN_PATH.pattern}(?: \(\d+\))?(?:(?:, | and ){_PLAIN_PATH.pattern}(?: \(\d+\))?)*"
+    r"(?: and \d+ more places?)?(?:\.|, ahead of text .*)",
+    re.ASCII | re.DOTALL,
+)
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|`[^`]*`|“[^”]*”|‘[^’]*’|«[^»]*»|(?<!\w)\'(?:[^\'\\]|\\.)*\'(?!\w)', re.DOTALL)
 
 
@@ -75,6 +87,17 @@ class _Numbered:
         return self._seen.get(value, value)
 
 
+def _without_quotes_of_the_log(note: str) -> str:
+    """A note without what it repeats of a record, and without JSON paths that are not plain."""
+    skipped = _SKIPPED.fullmatch(note)
+    if skipped:
+        return f"{skipped[1]}."
+    listing = _PLACES.fullmatch(note)
+    if listing and not _PLAIN_PLACES.fullmatch(listing["places"]):
+        return f"{listing['said']}."
+    return note
+
+
 def _field_name(row: Field) -> str:
     return f"field {row.rank}"
 
@@ -124,7 +147,7 @@ def redact(report: Report) -> Report:
         fields=tuple(_field(row, sentences) for row in report.fields),
         breaks=tuple(_break(row, sentences) for row in report.breaks),
         requests=tuple(request(row) for row in report.requests),
-        notes=tuple(sentences.redacted(note) for note in report.notes),
+        notes=tuple(sentences.redacted(_without_quotes_of_the_log(note)) for note in report.notes),
         by={tag: groups(tag, values) for tag, values in report.by.items()},
     )
 

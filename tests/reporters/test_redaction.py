@@ -81,3 +81,30 @@ def test_advice_that_quotes_a_name_in_any_way_loses_it(name: str) -> None:
     for quoted in (repr(name), f'"{name}"', f"`{name}`", name):
         field = make_field(name=name, advice=f"Move {quoted} to the end of the prompt.")
         assert "field 1 (clock)" in redact(make_report(fields=[field])).fields[0].advice
+
+
+@pytest.mark.parametrize(
+    ("note", "left"),
+    [
+        ("1 record was skipped, the first: a:3: not JSON: 'x'. Fix it.", "1 record was skipped, the first: a:3."),
+        ("2 records were skipped, the first: a:7: b\nc", "2 records were skipped, the first: a:7."),
+        ("The chat template leaves out content of 1 message: messages[0].my key (1).",
+         "The chat template leaves out content of 1 message."),
+        ("2 requests part from earlier ones at tools[0].my key, ahead of text that is the same again, x.",
+         "2 requests part from earlier ones."),
+    ],
+)  # fmt: skip
+def test_a_note_loses_what_it_quotes(note: str, left: str) -> None:
+    assert redact(make_report(notes=[note])).notes == (left,)
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "The chat template leaves out content of 3 messages: messages[0].content[1] (2), input (1) and 2 more places.",
+        "2 requests part from earlier ones at tools[0].function and system, ahead of text that is the same again, x.",
+        "The log is not in order of arrival; it was sorted by its time stamps.",
+    ],
+)
+def test_a_note_that_quotes_nothing_stays(note: str) -> None:
+    assert redact(make_report(notes=[note])).notes == (note,)

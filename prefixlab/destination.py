@@ -1,0 +1,100 @@
+"""Where a report goes: standard output, a file that is put in place whole, or a pipe or device that is written to."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import sys
+from collections.abc import Sequence
+
+from prefixlab.errors import PrefixlabError
+from prefixlab.readers.sources import STDIN, expand
+
+_STDOUT = ("-", "/dev/stdout")
+
+
+class Destination:
+    """What `-o` names, checked before any log is read.
+
+    Raises:
+        PrefixlabError: nothing can be written there, or it is one of `logs`.
+    """
+
+    def __init__(self, named: str, logs: Sequence[str]) -> None:
+        self.named = named
+        self.is_stdout = named in _STDOUT
+        self.is_stream = self.is_stdout
+        """Whether it takes bytes as they come; else it is a regular file, there already or not."""
+        if self.is_stdout:
+            return
+        if not named:
+            raise PrefixlabError("-o names no file", "Give a file, or - for standard output")
+        found = self._found()
+        if found is None:
+            if named.endswith(os.sep) or not os.path.isdir(os.path.dirname(os.path.realpath(named))):
+                raise PrefixlabError(
+                    f"the folder of {named} does not exist", "Make it first, or give another file to -o"
+                )
+            return
+        if stat.S_ISDIR(found.st_mode):
+            raise PrefixlabError(f"{named} is a folder", "Give a file to -o")
+        if not stat.S_ISCHR(found.st_mode) and any([_is(log, found) for log in expand(logs)]):
+            raise PrefixlabError(f"{named} is one of the logs to read", "Give another file to -o")
+        self.is_stream = not stat.S_ISREG(found.st_mode)
+
+    def write(self, document: bytes) -> None:
+        """Writes the whole document, or nothing: a file is put in place only when it is complete.
+
+        Raises:
+            PrefixlabError: the system does not let us.
+        """
+        if self.is_stdout:
+            sys.stdout.buffer.write(document)
+            sys.stdout.buffer.flush()
+            return
+        try:
+            if self.is_stream:
+                with open(self.named, "wb") as stream:
+                    stream.write(document)
+            else:
+                _put(document, os.path.realpath(self.named))
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def _found(self) -> os.stat_result | None:
+        try:
+            return os.stat(self.named)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def _unwritable(self, error: OSError) -> PrefixlabError:
+        return PrefixlabError(f"cannot write {self.named}: {error.strerror}", "Give another file to -o")
+
+
+def _is(log: str, found: os.stat_result) -> bool:
+    """Whether a log is the file that was found, by whatever name."""
+    try:
+        return os.path.samestat(os.fstat(sys.stdin.fileno()) if log == STDIN else os.stat(log), found)
+    except OSError:
+        return False
+
+
+def _put(document: bytes, target: str) -> None:
+    """Puts a file in place in one step. It keeps the rights of the one it replaces."""
+    folder, name = os.path.split(target)
+    part = os.path.join(folder, f".{name[:200]}.{os.getpid()}.part")
+    with open(part, "xb") as file:
+        try:
+            file.write(document)
+            file.flush()
+            if os.path.exists(target):
+                shutil.copymode(target, part)
+            os.replace(part, target)
+        except BaseException:
+            os.unlink(part)
+            raise
