@@ -159,8 +159,7 @@ def test_a_text_of_changing_length_is_one_field() -> None:
 
 
 PROFILES = [
-    "Maria runs a small café near the station and has been with us for six years. She likes short answers and a "
-    "friendly word.",
+    "Maria runs a small café near the station and has been with us for six years. She likes short answers.",
     "This is a school with two kitchens and a tight budget. Offer them the annual plan, and mention the discount.",
     "Bo has a boat and sails in May and in June. He writes in German and wants an answer in German.",
     "The customer is a retired teacher. Explain each step, and do not use the names of menus without a picture.",
