@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
+from prefixlab.errors import PrefixlabError
 from prefixlab.findings import Report
 from prefixlab.records import Request
 from prefixlab.reporters import tables
@@ -31,7 +33,7 @@ class AuditReport(Report):
 
 
 def audit(
-    requests_or_path: str | os.PathLike[str] | Sequence[str] | Iterable[Request | Mapping[str, Any]],
+    requests_or_path: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | Iterable[Request | Mapping[str, Any]],
     *,
     tokenizer: str | Sequence[str] | None = None,
     engine: str = "vllm",
@@ -46,7 +48,45 @@ def audit(
     Raises:
         PrefixlabError: the input or an option is wrong; the message says what to do.
     """
-    tokenizers = () if tokenizer is None else (tokenizer,) if isinstance(tokenizer, str) else tuple(tokenizer)
-    log: Any = [os.fspath(requests_or_path)] if isinstance(requests_or_path, str | os.PathLike) else requests_or_path
-    report = _audit(log, AuditSettings(tokenizers=tokenizers, engine=engine, **options))
+    known = [field.name for field in fields(AuditSettings) if field.name != "tokenizers"]
+    for name in options:
+        if name not in known:
+            raise PrefixlabError(f"audit has no option {name!r}", f"Give one of tokenizer, {', '.join(known)}")
+    tokenizers: Any = () if tokenizer is None else (tokenizer,) if isinstance(tokenizer, str) else tokenizer
+    report = _audit(_log(requests_or_path), AuditSettings(tokenizers=tokenizers, engine=engine, **options))
     return AuditReport(**{name.name: getattr(report, name.name) for name in fields(report)})
+
+
+def _log(given: Any) -> list[str] | Iterator[Request | Mapping[str, Any]]:
+    """Paths, or the records of requests one after another."""
+    if isinstance(given, str | os.PathLike):
+        return [os.fspath(given)]
+    if isinstance(given, Request | Mapping):
+        raise PrefixlabError("this is a single request", "Put it in a list: audit([request])")
+    if hasattr(given, "to_dict") and hasattr(given, "columns"):
+        raise PrefixlabError("a data frame is no list of requests", "Give its rows: audit(frame.to_dict('records'))")
+    if isinstance(given, bytes | bytearray) or not isinstance(given, Iterable):
+        raise PrefixlabError(f"a log cannot be {_kind(given)}", "Give a path, a list of paths or a list of requests")
+    items = iter(given)
+    first = list(islice(items, 1))
+    if first and isinstance(first[0], str | os.PathLike):
+        return [_path(item) for item in chain(first, items)]
+    return _records(chain(first, items))
+
+
+def _path(item: Any) -> str:
+    if not isinstance(item, str | os.PathLike):
+        raise PrefixlabError(f"{_kind(item)} stands among paths", "Give paths alone, or requests alone")
+    return os.fspath(item)
+
+
+def _records(items: Iterable[Any]) -> Iterator[Request | Mapping[str, Any]]:
+    for number, item in enumerate(items, 1):
+        if not isinstance(item, Request | Mapping):
+            todo = "Give requests alone, such as chat bodies, or paths alone"
+            raise PrefixlabError(f"{_kind(item)} stands among requests", todo, path="records", line=number)
+        yield item if isinstance(item, Request) else dict(item)
+
+
+def _kind(item: Any) -> str:
+    return "None" if item is None else f"a value of type {type(item).__name__}"

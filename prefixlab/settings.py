@@ -2,11 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from prefixlab.errors import PrefixlabError
+
+
+def _is_number(value: object) -> bool:
+    return type(value) is int
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_switch(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str) and all(map(_is_text, value))
+
+
+def _are_tags(value: object) -> bool:
+    return isinstance(value, Mapping) and all(map(_is_text, (*value, *value.values())))
+
+
+def _or_none(fits: Callable[[object], bool]) -> Callable[[object], bool]:
+    return lambda value: value is None or fits(value)
+
+
+_KINDS: tuple[tuple[str, Callable[[object], bool], str], ...] = (
+    ("tokenizers", _are_texts, "names of tokenizers"),
+    ("chat_template", _is_text, "a name or a path"),
+    ("engine", _is_text, "the name of an engine"),
+    ("block_size", _or_none(_is_number), "a whole number"),
+    ("input_format", _or_none(_is_text), "the name of a format"),
+    ("skip_bad", _is_switch, "True or False"),
+    ("limit", _or_none(_is_number), "a whole number"),
+    ("tags", _are_tags, "a dict of names and JSON paths"),
+    ("by", _are_texts, "a list of tags"),
+    ("image_tokens", _is_number, "a whole number"),
+    ("offline", _is_switch, "True or False"),
+    ("digest", _is_switch, "True or False"),
+)
+"""What each option must be, for callers from Python; the command line gives no others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +73,10 @@ class AuditSettings:
     """Whether the inputs' SHA-256 is taken while they are read."""
 
     def __post_init__(self) -> None:
+        for name, fits, wanted in _KINDS:
+            value = getattr(self, name)
+            if not fits(value):
+                raise PrefixlabError(f"{name}={value!r} cannot be", f"Give {wanted}")
         if self.block_size is not None and self.block_size < 1:
             raise PrefixlabError(f"--block-size {self.block_size} cannot be", "Give 1 or more")
         if self.limit is not None and self.limit < 1:

@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, BinaryIO, NamedTuple
 
 from prefixlab import __version__
@@ -108,8 +108,9 @@ def _take(
     """Read, render and tokenize, one request at a time; what stays is the prompts."""
     refused: list[BadRecord] = []
     options = ReadOptions(tags=settings.tags)
-    reading: Any = requests_of(log, options)
-    if isinstance(log, Sequence) and all(isinstance(path, str) for path in log):
+    reading: Any = requests_of(log, options, refused=refused.append if settings.skip_bad else None)
+    reading = islice(reading, settings.limit)
+    if log and isinstance(log, Sequence) and all(isinstance(path, str) for path in log):
         reading = read_requests(
             log,
             options,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
+import pandas
 import pytest
 
 import prefixlab as pl
@@ -52,6 +54,70 @@ def test_a_bad_record_is_named_by_its_number() -> None:
         pl.audit([bodies(1)[0], {"messages": []}], tokenizer="qwen3")
     with pytest.raises(pl.PrefixlabError, match="--block-size 0"):
         pl.audit(bodies(1), tokenizer="qwen3", block_size=0)
+
+
+def test_what_is_no_log_says_what_to_give(tmp_path: Path) -> None:
+    (body,) = bodies(1)
+    frame = pandas.DataFrame([body])
+    for given, said in [
+        (body, r"Put it in a list: audit\(\[request\]\)"),
+        (frame, "frame.to_dict"),
+        (b"log.jsonl", "Give a path"),
+        (None, "Give a path"),
+        (7, "Give a path"),
+        ([body, "log.jsonl"], r"^records:2: a value of type str stands among requests"),
+        (["log.jsonl", body], "of type dict stands among paths"),
+        ([body, None], r"^records:2: None stands among requests"),
+        ([b"x"], r"^records:1: "),
+    ]:
+        with pytest.raises(pl.PrefixlabError, match=said):
+            pl.audit(given, tokenizer="qwen3")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"block_size": "16"},
+        {"block_size": True},
+        {"limit": 1.5},
+        {"by": "tenant"},
+        {"tags": ["a=b"]},
+        {"tags": {"a": 1}},
+        {"skip_bad": "no"},
+        {"chat_template": None},
+        {"engine": 3},
+        {"tokenizer": 3},
+        {"image_tokens": None},
+        {"tool_arguments": 1},
+        {"colour": "red"},
+    ],
+)
+def test_an_option_of_the_wrong_kind_says_what_to_give(option: dict[str, Any]) -> None:
+    with pytest.raises(pl.PrefixlabError, match=r"(tokenizers|tool-arguments|" + next(iter(option)) + r").*\. Give "):
+        pl.audit(bodies(1), **{"tokenizer": "qwen3", **option})
+
+
+def test_no_requests_are_a_report_of_none() -> None:
+    for given in ([], (), iter([])):
+        report = pl.audit(given, tokenizer="qwen3")
+        assert report.totals.requests == 0
+        assert len(report.to_frame()) == 0
+
+
+def test_paths_and_requests_come_in_any_iterable(tmp_path: Path) -> None:
+    for number, body in enumerate(bodies(3)):
+        (tmp_path / f"{number}.jsonl").write_text(json.dumps(body))
+    held = pl.audit(bodies(3), tokenizer="qwen3").totals
+    assert pl.audit(sorted(tmp_path.glob("*")), tokenizer="qwen3").totals == held
+    assert pl.audit(iter(sorted(tmp_path.glob("*"))), tokenizer="qwen3").totals == held
+    assert pl.audit(map(MappingProxyType, bodies(3)), tokenizer="qwen3").totals == held
+
+
+def test_limit_and_skip_bad_count_for_records_in_memory() -> None:
+    assert pl.audit(bodies(5), tokenizer="qwen3", limit=2).totals.requests == 2
+    report = pl.audit([*bodies(2), {"messages": []}, *bodies(1)], tokenizer="qwen3", skip_bad=True)
+    assert report.totals.requests == 3
+    assert report.notes[0].startswith("1 record was skipped, the first: records:3: ")
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

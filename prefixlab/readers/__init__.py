@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, BinaryIO
 
 from prefixlab.contracts import ReadOptions, RecordFormat
+from prefixlab.errors import BadRecord
 from prefixlab.readers.formats import format_of, known_formats
 from prefixlab.readers.reading import Reading
 from prefixlab.records import Location, Request
@@ -41,18 +42,32 @@ def read_requests(
     )
 
 
-def requests_of(records: Iterable[Any], options: ReadOptions | None = None) -> Iterator[Request]:
+def requests_of(
+    records: Iterable[Any],
+    options: ReadOptions | None = None,
+    *,
+    refused: Callable[[BadRecord], None] | None = None,
+) -> Iterator[Request]:
     """The requests of records that are in memory already, recognised by content; a `Request` passes as it is.
 
+    `refused` is told of each record that cannot be used.
+
     Raises:
-        BadRecord: a record that cannot be used; its line is its number.
+        BadRecord: a record that cannot be used, unless there is `refused`; its line is its number.
     """
     for number, record in enumerate(records, 1):
         if isinstance(record, Request):
             yield record
+            continue
+        where = Location("records", number)
+        try:
+            requests = tuple(format_of(record, where).requests(record, where, options or ReadOptions()))
+        except BadRecord as error:
+            if refused is None:
+                raise
+            refused(error)
         else:
-            where = Location("records", number)
-            yield from format_of(record, where).requests(record, where, options or ReadOptions())
+            yield from requests
 
 
 __all__ = ["ReadOptions", "Reading", "RecordFormat", "known_formats", "read_requests", "requests_of"]
