@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import io
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import orjson
 
 from prefixlab.errors import BadRecord, MissingExtra, PrefixlabError
-from prefixlab.readers.complaints import bad_record, shown
+from prefixlab.readers.complaints import bad_record, listed, shown
 from prefixlab.records import Location
 
 _JSON_COLUMNS = frozenset(
@@ -30,39 +32,69 @@ _ROWS_AT_ONCE = 64
 def csv_records(
     lines: Iterable[tuple[int, bytes | BadRecord]], path: str, separator: str
 ) -> Iterator[tuple[int, dict[str, Any] | BadRecord]]:
-    """The rows below the header, each on the line where it starts."""
+    """The rows below the header, each on the line where it starts.
+
+    A quote that is never closed ends the reading: nobody can say where the rows behind it begin.
+    """
     import csv
 
     csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_FIELD))
     started: list[int] = []
+    row_text: list[str] = []
 
     def text_lines() -> Iterator[str]:
         for number, line in lines:
             if isinstance(line, BadRecord):
                 raise line
             started.append(number)
-            yield line.decode("utf-8", "surrogateescape")
+            row_text.append(line.decode("utf-8", "surrogateescape"))
+            yield row_text[-1]
 
-    rows = csv.reader(text_lines(), delimiter=separator)
+    rows = csv.reader(text_lines(), delimiter=separator, strict=True)
     header: list[str] | None = None
     while True:
         started.clear()
+        row_text.clear()
         try:
             row = next(rows)
         except StopIteration:
             return
         except csv.Error as error:
             number = started[0] if started else 1
-            yield number, bad_record(Location(path, number), f"no row of a table: {error}", "Correct the file")
+            opening = _open_quote("".join(row_text), separator)
+            if opening is None:
+                yield number, bad_record(Location(path, number), f"no row of a table: {error}", "Correct the file")
+            else:
+                number += opening
+                what = "the quote that opens here is not closed where a cell ends"
+                todo = "Close it, and write a quote inside a cell twice"
+                yield number, bad_record(Location(path, number), what, todo)
             return
         number = started[0]
         if header is None:
             header = row
-        elif len(row) > len(header):
-            what = f"the row has {len(row)} cells, the header {len(header)}"
+            twice = [name for name, count in Counter(header).items() if count > 1]
+            if twice:
+                what = f"the header names a column twice: {listed(twice)}"
+                yield number, bad_record(Location(path, number), what, "Give each column a name of its own")
+                return
+        elif row and len(row) != len(header):
+            what = f"the row has {len(row)} cell{'s' if len(row) > 1 else ''}, the header {len(header)}"
             yield number, bad_record(Location(path, number), what, "Quote cells that hold a comma, or use --skip-bad")
-        else:
+        elif row:
             yield number, _of_text(dict(zip(header, row)), Location(path, number))
+
+
+def _open_quote(text: str, separator: str) -> int | None:
+    """The line, from 0, of the first quote of a row that no cell's end follows."""
+    cell = re.compile(rf'(?:"[^"]*+(?:""[^"]*+)*+"|[^"{separator}\r\n][^{separator}\r\n]*+)?(?:{separator}|\r?\n|$)')
+    position = 0
+    while position < len(text):
+        found = cell.match(text, position)
+        if found is None:
+            return text.count("\n", 0, position) if text[position] == '"' else None
+        position = found.end()
+    return None
 
 
 def _of_text(row: dict[str, str], where: Location) -> dict[str, Any] | BadRecord:
@@ -104,6 +136,10 @@ def parquet_records(stream: Any, path: str, *, seekable: bool) -> Iterator[tuple
         raise MissingExtra("reading Parquet", "parquet") from None
     try:
         file = pyarrow.parquet.ParquetFile(stream if seekable else io.BytesIO(stream.read()))
+        twice = [name for name, count in Counter(file.schema_arrow.names).items() if count > 1]
+        if twice:
+            what = f"two columns have the same name: {listed(twice)}"
+            raise PrefixlabError(what, "Give each column a name of its own", path=path)
         number = 0
         for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE):
             for row in batch.to_pylist():

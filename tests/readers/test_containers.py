@@ -142,6 +142,39 @@ def test_csv_rows_that_are_bad(reading: Write) -> None:
     assert [error.line for error in result.errors] == [2, 4, 5]
 
 
+@pytest.mark.parametrize(
+    ("rows", "line", "said"),
+    [
+        (b'1,"a"\n2,"b\nc\n3,d\n', 3, "the quote that opens here is not closed"),
+        (b'1,"a"\n2,"b\n3,"c"\n4,d\n', 3, "the quote that opens here is not closed"),
+        (b'"x\ny","b\n3,c\n', 3, "the quote that opens here is not closed"),
+        (b'1,a\n2,"b"c\n', 3, "the quote that opens here is not closed"),
+        (b"1,a\n2\n3,c\n", 3, "the row has 1 cell, the header 2"),
+        (b"1,a\n2,b,c\n", 3, "the row has 3 cells, the header 2"),
+    ],
+)
+def test_csv_that_does_not_hold_its_form(reading: Write, rows: bytes, line: int, said: str) -> None:
+    with pytest.raises(BadRecord, match=said) as caught:
+        reading(b"id,prompt\n" + rows, "log.csv")
+    assert caught.value.line == line
+
+
+def test_columns_of_one_name(reading: Write, tmp_path: Path) -> None:
+    with pytest.raises(BadRecord, match=r":1: the header names a column twice: prompt\."):
+        reading(b"id,prompt,prompt\n1,a,b\n", "log.csv")
+    pyarrow = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as parquet
+
+    parquet.write_table(pyarrow.table([["a"], ["b"]], names=["prompt", "prompt"]), tmp_path / "log.parquet")
+    with pytest.raises(PrefixlabError, match=r"two columns have the same name: prompt\."):
+        list(read_requests([str(tmp_path / "log.parquet")]))
+
+
+def test_blank_lines_of_a_table_are_no_rows(reading: Write) -> None:
+    requests, _ = reading(b"id,prompt\n\n1,a\n\n", "log.csv")
+    assert prompts(requests) == ["a"]
+
+
 def test_parquet(reading: Write, tmp_path: Path) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     import pyarrow.parquet as parquet
