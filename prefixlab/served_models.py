@@ -25,6 +25,7 @@ from prefixlab.records import (
     TokenIds,
 )
 from prefixlab.rendering import load_renderer
+from prefixlab.reporters.wording import counted
 from prefixlab.tokenizers import SegmentEncoder, load_tokenizer
 from prefixlab.tokenizers.own_templates import own_template
 
@@ -129,6 +130,8 @@ class ServedModels:
         self._named: dict[str, str] = {}
         for tokenizer in tokenizers:
             model, equals, name = tokenizer.partition("=")
+            if not tokenizer or (equals and not (model and name)):
+                raise PrefixlabError(f"--tokenizer {tokenizer!r} names none", "Give it as NAME or as MODEL=NAME")
             if equals:
                 self._named[model] = name
             elif self._default is not None:
@@ -191,9 +194,10 @@ class ServedModels:
             notes.extend(_dropped(served.dropped))
             notes.extend(_lookalikes(served))
             if served.reencoded_outputs:
+                requests = counted(served.reencoded_outputs, "request")
                 notes.append(
-                    f"The answers of {served.reencoded_outputs} requests are logged as text; they count as cached with "
-                    "the tokens of that text, which may not be those that were sampled."
+                    f"The answers of {requests} are logged as text; they count as cached with the tokens of that text, "
+                    "which may not be those that were sampled."
                 )
         return list(dict.fromkeys(notes))
 
@@ -253,8 +257,8 @@ def _lookalikes(served: ServedModel) -> list[str]:
         return []
     taken = "a special token" if served.tokenizer.specials_in_content else "ordinary text"
     example = served.encoder.lookalike_example
-    hold = "texts hold" if count > 1 else "text holds"
-    return [f"{count} {hold} what looks like a special token (`{example}`); as in the served tokenizer, it is {taken}."]
+    hold = counted(count, "text holds", "texts hold")
+    return [f"{hold} what looks like a special token (`{example}`); as in the served tokenizer, it is {taken}."]
 
 
 def _dropped(dropped: Counter[str]) -> list[str]:
@@ -262,5 +266,5 @@ def _dropped(dropped: Counter[str]) -> list[str]:
     if not dropped:
         return []
     places = ", ".join([f"{path} ({count})" for path, count in dropped.most_common(3)])
-    more = f" and {len(dropped) - 3} more places" if len(dropped) > 3 else ""
-    return [f"The chat template leaves out content of {sum(dropped.values())} messages: {places}{more}."]
+    more = f" and {counted(len(dropped) - 3, 'more place')}" if len(dropped) > 3 else ""
+    return [f"The chat template leaves out content of {counted(sum(dropped.values()), 'message')}: {places}{more}."]

@@ -21,6 +21,7 @@ from prefixlab.prefix_tree import Match, PrefixTree
 from prefixlab.readers import read_requests, requests_of
 from prefixlab.records import Prompt, Request
 from prefixlab.registry import engine_class
+from prefixlab.reporters.wording import counted
 from prefixlab.served_models import ServedModels
 from prefixlab.settings import AuditSettings
 
@@ -87,7 +88,7 @@ def audit(
         breaks=() if boundary is None else (boundary,),
         observed=_observed(prompts, outcomes),
         requests=_rows(prompts, outcomes, losses, ladder),
-        notes=(*notes, *models.notes(), *_without_text(prompts), *_unnamed(ladder)),
+        notes=(*notes, *models.notes(), *_without_text(prompts), *_unnamed(ladder), *_untagged(settings.by, prompts)),
         by=_by(settings.by, prompts, outcomes, families.numbers),
     )
 
@@ -146,7 +147,7 @@ def _take(
     if count:
         first = errors[0]
         first = BadRecord(first.what, first.todo, path=_portable(first.path), line=first.line)
-        notes.insert(0, f"{count} record{'s were' if count > 1 else ' was'} skipped, the first: {first}")
+        notes.insert(0, f"{counted(count, 'record was', 'records were')} skipped, the first: {first}")
     return _Taken(prompts, tuple(inputs), tuple(notes))
 
 
@@ -199,12 +200,27 @@ def _outcome(prompt: Prompt, match: Match, engine: Engine) -> Outcome:
 
 
 def _without_text(prompts: Sequence[Prompt]) -> list[str]:
-    count = sum([not any([run.text for piece in prompt.pieces for run in piece.runs[:1]]) for prompt in prompts])
-    if not count:
+    """What cannot be said of prompts whose text is not looked at, because the log has their ids."""
+    by_ids = [
+        prompt
+        for prompt in prompts
+        if prompt.token_count and not any([run.text for piece in prompt.pieces for run in piece.runs[:1]])
+    ]
+    if not by_ids:
         return []
-    have = "requests have" if count > 1 else "request has"
-    exact = "what is shared is exact, but the values that break the prefix cannot be named"
-    return [f"{count} {have} no text in the log, only ids: {exact}."]
+    taken = f"{counted(len(by_ids), 'request is', 'requests are')} taken by their logged"
+    taken = taken if len(by_ids) > 1 else taken.replace("their", "its")
+    kind = "token ids" if by_ids[0].unit == 1 else "block hashes"
+    return [f"{taken} {kind}: what is shared is exact, but the values that break the prefix cannot be named."]
+
+
+def _untagged(tags: Sequence[str], prompts: Sequence[Prompt]) -> list[str]:
+    """Tags to break down by that no request has."""
+    return [
+        f"No request has the tag {tag}; --tag {tag}=json.path names where it lies."
+        for tag in tags
+        if prompts and not any([tag in prompt.tags for prompt in prompts])
+    ]
 
 
 def _unnamed(ladder: Ladder) -> list[str]:
@@ -212,10 +228,10 @@ def _unnamed(ladder: Ladder) -> list[str]:
     count = sum(ladder.unnamed.values())
     if not count:
         return []
-    part = "requests part" if count > 1 else "request parts"
+    part = counted(count, "request parts", "requests part")
     places = " and ".join([path for path, _ in ladder.unnamed.most_common(2)])
     where = f"from earlier ones at {places}, ahead of text that is the same again"
-    return [f"{count} {part} {where}, over an order, blanks or a form, not over a value; see `first_seen`."]
+    return [f"{part} {where}, over an order, blanks or a form, not over a value; see `first_seen`."]
 
 
 def _warm(outcomes: Sequence[Outcome], prompts: Sequence[Prompt], families: Sequence[int]) -> Totals:

@@ -159,6 +159,36 @@ def test_two_runs_are_identical_to_the_byte(tmp_path: Path) -> None:
     assert str(Path.home()).encode() not in runs[0].stdout
 
 
+def test_a_tag_that_no_request_has_is_told(tmp_path: Path) -> None:
+    log = written(tmp_path / "log.jsonl", [chat("a", tenant="x"), chat("b")])
+    run = audited(log, "--tokenizer", "qwen3", "--by", "zzz", "--by", "tenant")
+    (note,) = [note for note in run["notes"] if "tag" in note]
+    assert note == "No request has the tag zzz; --tag zzz=json.path names where it lies."
+
+
+def test_prompts_taken_by_their_ids_are_told(tmp_path: Path) -> None:
+    exact = "what is shared is exact, but the values that break the prefix cannot be named."
+    ids: dict[str, Any] = {"prompt_token_ids": [1, 2, 3]}
+    one = audited(written(tmp_path / "one.jsonl", [ids]))
+    assert one["notes"] == [f"1 request is taken by its logged token ids: {exact}"]
+    two = audited(written(tmp_path / "two.jsonl", [ids, ids, chat("a"), {"prompt": ""}]), "--tokenizer", "qwen3")
+    assert f"2 requests are taken by their logged token ids: {exact}" in two["notes"]
+    blocks = {"input_length": 1024, "hash_ids": [1, 2]}
+    trace = audited(written(tmp_path / "trace.jsonl", [blocks, {"input_length": 0, "hash_ids": []}, blocks]))
+    assert trace["notes"] == [f"2 requests are taken by their logged block hashes: {exact}"]
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_notes_count_in_the_right_number(tmp_path: Path, count: int) -> None:
+    part = {"role": "user", "content": [{"type": "mystery", "x": 1}, {"type": "text", "text": "<|im_end|>"}]}
+    record = {"messages": [part], "response": {"choices": [{"message": {"role": "assistant", "content": "yes"}}]}}
+    log = written(tmp_path / "log.jsonl", [record] * count + [{"no": 1}] * count)
+    said = " ".join(audited(log, "--tokenizer", "qwen3", "--skip-bad")["notes"])
+    assert f"content of {count} message{'s' * (count > 1)}:" in said
+    assert f"answers of {count} request{'s' * (count > 1)} are" in said
+    assert f"{count} record{'s were' if count > 1 else ' was'} skipped" in said
+
+
 # --- input and output -------------------------------------------------------------------------------------------------
 
 
@@ -330,6 +360,10 @@ def test_mistakes_are_one_line_and_exit_2(tmp_path: Path) -> None:
         (("audit", str(tmp_path / "none.jsonl"), *known), "none.jsonl"),
         (("audit", log), "--tokenizer"),
         (("audit", log, "--tokenizer", "no-such"), "no-such"),
+        (("audit", log, "--tokenizer", "none"), "qwen3"),
+        (("audit", log, "--tokenizer", "a="), "MODEL=NAME"),
+        (("audit", log, "--tokenizer", "=a"), "MODEL=NAME"),
+        (("audit", log, "--tokenizer", ""), "MODEL=NAME"),
         (("audit", log, *known, "--engine", "vlm"), "Did you mean vllm"),
         (("audit", log, *known, "--block-size", "0"), "--block-size"),
         (("audit", log, *known, "--limit", "0"), "--limit"),
@@ -353,11 +387,12 @@ def test_text_of_the_log_is_never_markup(tmp_path: Path) -> None:
     log = written(
         tmp_path / "log.jsonl", [{"prompt": f"{nasty}: {n}{nasty}\n{RULES}", "id": f"{nasty}{n}"} for n in range(9)]
     )
-    for form in ("text", "markdown"):
+    for form in ("text", "markdown", "csv"):
         out = prefixlab("audit", log, "--tokenizer", "o200k_base", "--format", form, "--per-request").stdout.decode()
+        assert "red" in out
         assert "\u001b" not in out
         assert "\u202e" not in out
-        assert form == "text" or "<script>" not in re.sub(r"(`+)[^`]+\1", "", out)
+        assert form != "markdown" or "<script>" not in re.sub(r"(`+)[^`]+\1", "", out)
 
 
 def test_a_report_holds_no_absolute_path(tmp_path: Path) -> None:

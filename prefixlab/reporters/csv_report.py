@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from prefixlab.findings import Report
-from prefixlab.reporters.neutral import without_surrogates
+from prefixlab.reporters.neutral import neutral
 from prefixlab.reporters.tables import request_columns
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -17,9 +17,7 @@ def _cell(value: Any) -> Any:
         return value
     # Blanks in front do not stop a spreadsheet from evaluating what follows them.
     risky = value.startswith(_FORMULA_STARTS) or value.lstrip().startswith(_FORMULA_STARTS)
-    safe = without_surrogates(f"'{value}" if risky else value)
-    # The csv module leaves a bare carriage return unquoted, and a spreadsheet starts a row there.
-    return safe.replace("\0", "\\x00").replace("\r", "\\r")
+    return neutral(f"'{value}" if risky else value)
 
 
 class CsvReport:

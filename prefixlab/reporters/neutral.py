@@ -17,6 +17,9 @@ _MARKS = frozenset({"Mn", "Me"})
 _MOST_MARKS = 2
 """Combining marks kept on one character: scripts need them, a tower of them covers the lines above and below."""
 
+_HELD = "\u00a0"
+"""A blank that no line is broken at; neutral text has none of its own."""
+
 
 def _is_invisible(code: int) -> bool:
     """Characters that count as printable and yet show nothing."""
@@ -96,7 +99,13 @@ def pad(text: str, width: int) -> str:
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """Lines of at most `width` cells, broken at blanks, or inside a word that is wider than a line."""
+    """Lines of at most `width` cells, broken at blanks, or inside a word that is wider than a line.
+
+    A number and its per cent sign stay together.
+    """
+    if " %" in text:
+        held = wrapped(text.replace(" %", f"{_HELD}%"), width)
+        return [line.replace(_HELD, " ") for line in held]
     lines: list[str] = []
     line = ""
     for word in text.split(" "):

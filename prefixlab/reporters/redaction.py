@@ -20,16 +20,16 @@ _KINDS = (
     ("email", re.compile(r"[^@\s]+@[^@\s]+")),
     ("id", re.compile(r"[\w.:/-]+", re.ASCII)),
 )
-_SKIPPED = re.compile(r"(\d+ records? \w+ skipped, the first: .*?:\d+): .*", re.DOTALL)
+_SKIPPED = re.compile(r"([\d,]+ records? \w+ skipped, the first: .*?:\d+): .*", re.DOTALL)
 """The note about skipped records: where the first one stands, and then why, which may quote it."""
 _PLACES = re.compile(
-    r"(?P<said>.*? (?:leaves? out content of \d+ messages?|from earlier ones))(?P<joint>: | at )(?P<places>.*)",
+    r"(?P<said>.*? (?:leaves out content of [\d,]+ messages?|from earlier ones))(?:: | at )(?P<places>.*)",
     re.DOTALL,
 )
 """A note that lists JSON paths, whose keys may be content."""
 _PLAIN_PLACES = re.compile(
     rf"{_PLAIN_PATH.pattern}(?: \(\d+\))?(?:(?:, | and ){_PLAIN_PATH.pattern}(?: \(\d+\))?)*"
-    r"(?: and \d+ more places?)?(?:\.|, ahead of text .*)",
+    r"(?: and [\d,]+ more places?)?(?:\.|, ahead of text .*)",
     re.ASCII | re.DOTALL,
 )
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|`[^`]*`|“[^”]*”|‘[^’]*’|«[^»]*»|(?<!\w)\'(?:[^\'\\]|\\.)*\'(?!\w)', re.DOTALL)

@@ -17,6 +17,7 @@ from prefixlab.errors import MissingExtra, PrefixlabError
 from prefixlab.findings import Observed, Report, Totals
 from prefixlab.reporters import csv_report, json_report, parquet_report
 from prefixlab.reporters.json_report import report_from_json
+from prefixlab.reporters.neutral import neutral
 from prefixlab.reporters.tables import fields_frame, to_frame
 
 TOTALS = ["requests", "families", "prompt_tokens", "raw_shared_tokens", "aligned_tokens", "cached_tokens"]
@@ -162,6 +163,7 @@ def test_a_cell_is_never_a_formula_and_never_a_row(word: str) -> None:
     assert len(rows[0]) == len(rows[1])
     for cell in rows[1]:
         assert not cell.strip().startswith(("=", "+", "-", "@"))
+        assert neutral(cell) == cell
 
 
 def test_parquet_holds_the_same_table() -> None:

@@ -242,3 +242,11 @@ def test_a_gain_that_does_not_show_is_not_announced() -> None:
     field = make_field(1, recoverable_tokens=1, reuse_after_fix=1200 / 1581 + 1e-5)
     said = text(make_report(fields=[field], cached=1200, requests=5))
     assert said.startswith("75.9 % of the prompt tokens can be reused; what could be fixed would win back\nless")
+
+
+@pytest.mark.parametrize("width", range(8, 60))
+def test_a_number_keeps_its_sign(width: int) -> None:
+    said = "of the prompt tokens 3.9 % can be reused, all of them make it >99.9 %, and less than 0.1 %."
+    lines = wrapped(said, width)
+    assert " ".join(lines) == said
+    assert not [line for line in lines if line.startswith("%")]
