@@ -13,7 +13,9 @@ from prefixlab.errors import BadRecord, PrefixlabError
 from prefixlab.records import AnthropicChat, Chat, Origin, Rendering, Request, Segment, Text
 from prefixlab.rendering import origins
 from prefixlab.rendering.anthropic import as_conversation
-from prefixlab.rendering.conversations import Conversation, Preparation, ToolArguments, plain
+from prefixlab.rendering.conversations import Conversation, Preparation, ToolArguments, path_of, plain
+from prefixlab.rendering.filters import NotJson
+from prefixlab.rendering.limits import TooMuch
 from prefixlab.rendering.plans import Filled, Plan, PlanBook
 from prefixlab.rendering.sandbox import ChatEnvironment
 from prefixlab.rendering.shapes import Place, TracedConversation, pinned_key, shape_of
@@ -34,6 +36,9 @@ CONTINUE_MARK = "CONTINUE_FINAL_MESSAGE_TAG "
 """What `transformers` puts behind the final message to find its end again."""
 
 
+CORRECT = "Correct the template or give another --chat-template"
+
+
 class ChatTemplateRenderer:
     """Renders chats with a chat template."""
 
@@ -52,9 +57,9 @@ class ChatTemplateRenderer:
         self._traced = self._planned = self._checked = 0
         self._places: tuple[Place, Place]
         self._special_tokens = dict(source.special_tokens)
-        self._default = self._compile(source.text, source.path)
-        self._with_tools = self._compile(source.tool_text, source.path) if source.tool_text else self._default
-        lists = walks_over_parts(self._environment.parse(source.text))
+        self._default, parsed = self._compile(source.text, source.path)
+        self._with_tools = self._compile(source.tool_text, source.path)[0] if source.tool_text else self._default
+        lists = walks_over_parts(parsed)
         self._preparation = Preparation(tool_arguments=tool_arguments, image_tokens=image_tokens, lists=lists)
 
     def _count_undated(self) -> None:
@@ -63,13 +68,19 @@ class ChatTemplateRenderer:
             self.notes += (f"requests without a time were rendered as of {date}, for the chat template asks for it",)
         self.undated_requests += 1
 
-    def _compile(self, text: str, path: str) -> jinja2.Template:
+    def _compile(self, text: str, path: str) -> tuple[jinja2.Template, nodes.Template]:
+        """The template, and its nodes."""
+        environment = self._environment
+        environment.allowance.renew(text)  # jinja2 works out some constants
         try:
-            return self._environment.from_string(text)
+            parsed = environment.parse(text)
+            return environment.from_string(parsed), parsed
         except jinja2.TemplateSyntaxError as error:
             raise PrefixlabError(
-                f"the chat template does not parse: {error.message}", path=path, line=error.lineno
+                f"the chat template does not parse: {error.message}", CORRECT, path=path, line=error.lineno
             ) from error
+        except (RecursionError, MemoryError, SyntaxError):
+            raise PrefixlabError("the chat template does not parse: it goes too deep", CORRECT, path=path) from None
 
     def render(self, request: Request) -> Rendering:
         """The request's prompt: its text in segments that know where they came from."""
@@ -149,13 +160,14 @@ class ChatTemplateRenderer:
             self._traced += 1
             traced = TracedConversation(conversation, *self._places)
             environment.now, environment.clock_read = traced.now(now), False
+            environment.allowance.renew(_values(conversation))
             template = self._with_tools if conversation.tools else self._default
             if conversation.continue_final_message:
                 traced.messages[-1] = _marked(traced.messages[-1])
             variables = self._variables(
                 conversation, traced.messages, traced.tools, traced.documents, traced.template_kwargs
             )
-            output = concatenate(template.root_render_func(template.new_context(variables)))
+            output = environment.concat(template.root_render_func(template.new_context(variables)))
             if conversation.continue_final_message:
                 output = _cut(output)
             return Plan.record(
@@ -179,6 +191,7 @@ class ChatTemplateRenderer:
     def _plain_text(self, conversation: Conversation, request: Request) -> str:
         environment = self._environment
         environment.clock_read = False
+        environment.allowance.renew(_values(conversation))
         if request.arrived_at is None:
             environment.now = FIXED_DATE
         else:
@@ -193,8 +206,13 @@ class ChatTemplateRenderer:
                     conversation, messages, conversation.tools, conversation.documents, conversation.template_kwargs
                 )
             )
+        except TooMuch as error:
+            path, line = request.location
+            raise BadRecord(str(error), f"{CORRECT}, or use --skip-bad", path=path, line=line) from None
         except RecursionError:
             raise self._refusal(request, "it goes too deep") from None
+        except NotJson as error:
+            raise self._refusal(request, _what_is_missing(error, conversation)) from None
         except Exception as error:  # whatever a template does is the template's or the record's fault
             raise self._refusal(request, str(error) or type(error).__name__) from error
         if environment.clock_read and request.arrived_at is None:
@@ -220,7 +238,19 @@ class ChatTemplateRenderer:
 
     def _refusal(self, request: Request, message: str) -> BadRecord:
         path, line = request.location
-        return BadRecord(f"the chat template refuses this request: {message}", path=path, line=line)
+        todo = "Correct the record, give another --chat-template, or use --skip-bad"
+        return BadRecord(f"the chat template refuses this request: {message}", todo, path=path, line=line)
+
+
+def _values(conversation: Conversation) -> tuple[Any, ...]:
+    return conversation.messages, conversation.tools, conversation.documents, conversation.template_kwargs
+
+
+def _what_is_missing(error: NotJson, conversation: Conversation) -> str:
+    """The place in the body of what a template would write as JSON and does not find."""
+    places = {"messages": conversation.messages, "tools": conversation.tools, "documents": conversation.documents}
+    path = path_of(error.owner, places)
+    return str(error) if path is None else f"{conversation.place(Origin(f'{path}.{error.name}', '')).path} is missing"
 
 
 def _marked(message: dict[str, Any]) -> dict[str, Any]:

@@ -114,6 +114,20 @@ class Conversation:
         return origin
 
 
+def path_of(wanted: Any, value: Any, path: str = "") -> str | None:
+    """The JSON path of an object, the very same one, in a value."""
+    if value is wanted:
+        return path
+    if isinstance(value, dict):
+        inside = [(inner, f"{path}.{key}" if path else str(key)) for key, inner in value.items()]
+    elif isinstance(value, list):
+        inside = [(inner, f"{path}[{index}]") for index, inner in enumerate(value)]
+    else:
+        return None
+    found = [path_of(wanted, *each) for each in inside if isinstance(each[0], dict | list)]
+    return next((each for each in found if each is not None), None)
+
+
 class Preparation:
     """Makes conversations of chat bodies, under fixed options."""
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any
 
-from jinja2 import Environment, pass_environment
+from jinja2 import Environment, Undefined, pass_environment
 from jinja2.filters import make_attrgetter
 
 from prefixlab.rendering.tracing import MISSING, Rope, Traced, Untraceable, is_traced, join
@@ -21,6 +21,15 @@ _HOLE = secrets.token_hex(12)
 """Marks the place of a traced value in JSON; unguessable, so that no text of a log can be taken for it."""
 
 _HOLES = re.compile(f'"{_HOLE}:(\\d+)"')
+
+
+class NotJson(TypeError):
+    """A template writes a value as JSON that is not there: `name` of `owner`."""
+
+    def __init__(self, missing: Undefined) -> None:
+        super().__init__(missing._undefined_message)
+        self.owner = missing._undefined_obj
+        self.name = missing._undefined_name
 
 
 def to_json(
@@ -40,6 +49,8 @@ def to_json_filter(
     holes: list[Any] = []
 
     def hole(inner: Any) -> str:
+        if isinstance(inner, Undefined):
+            raise NotJson(inner)
         if not is_traced(inner):
             raise TypeError(f"Object of type {type(inner).__name__} is not JSON serializable")
         if indent is not None and type(inner.value) is not str:

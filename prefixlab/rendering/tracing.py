@@ -24,6 +24,11 @@ MISSING: Any = object()
 """What `attribute` and `item` give where a template finds nothing."""
 
 
+GROWING = frozenset({"replace", "expandtabs", "ljust", "rjust", "center", "zfill"})
+MOST_GROWTH = 100
+"""Text operations whose result can be longer than the text, and the longest argument that one is recorded with."""
+
+
 class Untraceable(BaseException):
     """The template does something that cannot be recorded; the request is to be rendered plainly."""
 
@@ -84,7 +89,7 @@ class Traced:
         value = self.value
         if type(value) is str:
             if name in TEXT_OPERATIONS or name in TEXT_QUESTIONS:
-                return lambda *arguments: self.call(name, *arguments)
+                return Method(self, name)
         elif type(value) is dict and name in ("items", "keys", "values"):
             return getattr(self.opened(), name)
         elif type(value) is dict and name == "get":
@@ -97,6 +102,8 @@ class Traced:
         """A method of str; only those whose outcome hangs on the text alone."""
         if name not in TEXT_OPERATIONS and name not in TEXT_QUESTIONS:
             raise Untraceable(f"method {name}")
+        if name in GROWING and any([is_traced(item) or len(str(item)) > MOST_GROWTH for item in arguments]):
+            raise Untraceable(f"{name} by another text, which can make any length of another request")
         value = getattr(self.value, name)(*[_concrete(argument) for argument in arguments])
         form = "{}." + name + "(" + ", ".join(["{}"] * len(arguments)) + ")"
         if name in TEXT_QUESTIONS:
@@ -265,12 +272,16 @@ class Rope:
     def attribute(self, name: str) -> Any:
         """`value.name`; blanks are stripped part by part, so that the parts stay."""
         if name in ("strip", "lstrip", "rstrip"):
-            return lambda *arguments: self.stripped(name, *arguments)
+            return Method(self, name)
         return self.joined().attribute(name)
 
     def item(self, key: Any) -> Any:
         """`value[key]`."""
         return self.joined().item(key)
+
+    def call(self, name: str, *arguments: Any) -> Any:
+        """A method that `attribute` found."""
+        return self.stripped(name, *arguments)
 
     def stripped(self, how: str, *arguments: Any) -> Any:
         """The rope without blanks at its left, its right or both."""
@@ -308,6 +319,19 @@ class Rope:
     __str__ = __repr__ = __format__ = __hash__ = __int__ = __float__ = __iter__ = __index__ = _refuse
     __bytes__ = __reversed__ = _refuse
     __mod__ = __rmod__ = __mul__ = __rmul__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
+
+
+class Method:
+    """A method of a traced text, as a template calls it."""
+
+    __slots__ = ("__name__", "__self__")
+
+    def __init__(self, owner: Traced | Rope, name: str) -> None:
+        self.__self__ = owner
+        self.__name__ = name
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.__self__.call(self.__name__, *arguments)
 
 
 def is_traced(value: Any) -> bool:

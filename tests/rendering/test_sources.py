@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import jinja2
 import pytest
 from chat_strategies import TOOLS, asked, text_of
 
@@ -67,7 +68,11 @@ def test_name_and_digest() -> None:
 @pytest.mark.parametrize(
     ("files", "name", "said"),
     [
-        ({"t_jinja": "a\n{% if %}"}, "t.jinja", r"t\.jinja:2: the chat template does not parse: .+\.$"),
+        (
+            {"t_jinja": "a\n{% if %}"},
+            "t.jinja",
+            r"t\.jinja:2: the chat template does not parse: .+\. Correct the template or give another --chat",
+        ),
         ({"t_jinja": "{{ x | nothing }}"}, "t.jinja", r"t\.jinja:1: the chat template does not parse: No filter named"),
         ({"tokenizer_config_json": {}}, "", r"this folder has no chat template\. Name one"),
         ({"tokenizer_config_json": {}}, "tokenizer_config.json", r"there is no chat template in this file"),
@@ -117,6 +122,41 @@ def test_refused_requests_are_named_with_their_line(tmp_path: Path, text: str, s
             renderer.render(asked(HI))
         assert str(caught.value).startswith("log.jsonl:7: the chat template refuses this request: ")
         assert said in str(caught.value)
+        assert caught.value.todo == "Correct the record, give another --chat-template, or use --skip-bad"
+
+
+@pytest.mark.parametrize(
+    "text", ["{{" + "(" * 5000 + "1" + ")" * 5000 + "}}", "{% for i in [1] %}" * 40 + "{% endfor %}" * 40]
+)
+def test_a_template_too_deep_to_compile(tmp_path: Path, text: str) -> None:
+    (tmp_path / "t.jinja").write_text(text, "utf-8")
+    with pytest.raises(PrefixlabError, match=r"t\.jinja: the chat template does not parse: it goes too deep\. Correct"):
+        load_renderer(str(tmp_path / "t.jinja"))
+
+
+def test_what_is_missing_in_a_tool_call_is_named() -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "f"}}
+    good = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    chat = Chat([*HI.messages, {"role": "assistant", "content": "", "tool_calls": [good, call]}])
+    with pytest.raises(BadRecord) as caught:
+        load_renderer("qwen3", tool_arguments="raw").render(asked(chat))
+    assert str(caught.value) == (
+        "log.jsonl:7: the chat template refuses this request: messages[1].tool_calls[1].function.arguments is missing. "
+        "Correct the record, give another --chat-template, or use --skip-bad."
+    )
+
+
+def test_a_template_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
+    parse = jinja2.Environment._parse
+
+    def counting(self: jinja2.Environment, source: str, *others: Any) -> Any:
+        parsed.append(source)
+        return parse(self, source, *others)
+
+    monkeypatch.setattr(jinja2.Environment, "_parse", counting)
+    load_renderer("qwen3")
+    assert len(parsed) == 1
 
 
 def test_jinja2_is_loaded_only_for_a_template() -> None:

@@ -1,0 +1,255 @@
+"""How much a chat template may do: templates are files of strangers, and one can ask for any time and memory.
+
+A rendering has an allowance of units, the same on every machine. A unit is about a byte of memory or 30 ns of work.
+Each block of statements that is entered costs by its length; each operation costs by the size of what it is given and,
+where it can make more of that, of what it makes. It is paid for before it is done. A request with much text has a
+larger allowance, so that only a template that goes on and on meets its end.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from prefixlab.rendering.tracing import Rope, Traced
+
+UNITS = 24_000_000
+UNITS_PER_UNIT_OF_THE_REQUEST = 50
+BLOCK = 20
+EXPRESSION = 4
+ITEM = 16
+"""What an item of a container costs."""
+
+VISIT = 24
+"""What it costs besides to look into an item."""
+
+CALL = 40
+MACRO = 300
+JSON = 400
+SLOW = 30
+"""A unit of text in one of jinja2's filters that are slow."""
+
+MOST_BITS = 10_000
+"""Length of the longest number that a template may make."""
+
+_NUMBERS = re.compile(r"\d+")
+
+
+class TooMuch(Exception):
+    """The allowance is used up."""
+
+    def __init__(self) -> None:
+        super().__init__("the chat template takes too many steps or makes too much text")
+
+
+class Allowance:
+    """What is left for the rendering at hand."""
+
+    def __init__(self) -> None:
+        self._left = UNITS
+        self._request: Any = None
+
+    def renew(self, request: Any) -> None:
+        """Start anew, for a rendering of the given values."""
+        self._left = UNITS
+        self._request = request
+
+    def spend(self, units: int) -> None:
+        self._left -= units
+        if self._left < 0:
+            # The request's own size is looked at only now: hardly ever.
+            self._left += UNITS_PER_UNIT_OF_THE_REQUEST * sum(costs(self._request))
+            self._request = None
+            if self._left < 0:
+                raise TooMuch
+
+    def walk(self, value: Any) -> Any:
+        """The value, paid for as something whose items or characters are gone through once."""
+        self.spend(extent(value))
+        return value
+
+    def read(self, value: Any, indent: int = 0) -> int:
+        """The cost of a value with all that is in it, paid for."""
+        total = 0
+        for cost in costs(value, indent):
+            total += cost
+            self.spend(cost)
+        return total
+
+
+def extent(value: Any) -> int:
+    """The cost of a value by itself."""
+    kind = type(value)
+    if kind is Traced:
+        value = value.value
+    elif kind is Rope:
+        return sum([ITEM + len(part if type(part) is str else part.value) for part in value.parts])
+    if isinstance(value, str | bytes):
+        return len(value)
+    if isinstance(value, int):
+        return value.bit_length() // 8
+    try:
+        return ITEM * len(value)
+    except TypeError:
+        return 0
+
+
+def costs(value: Any, indent: int = 0) -> Iterator[int]:
+    """The costs of a value and, one by one, of all in it; it ends only with the patience of whoever asks."""
+    yield extent(value)
+    if isinstance(value, Traced):
+        value = value.value
+    if isinstance(value, Mapping | list | tuple):
+        stack: list[tuple[Iterator[Any], int]] = [(_inside(value), indent)]
+        while stack:
+            items, depth = stack[-1]
+            for item in items:
+                yield extent(item) + VISIT + depth
+                if isinstance(item, Traced):
+                    item = item.value
+                if isinstance(item, Mapping | list | tuple):
+                    stack.append((_inside(item), depth + indent))
+                    break
+            else:
+                stack.pop()
+
+
+def _inside(value: Any) -> Iterator[Any]:
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield key
+            yield item
+    else:
+        yield from value
+
+
+# --- what operations make of what they are given ----------------------------------------------------------------------
+
+
+def pay_for_operator(allowance: Allowance, operator: str, left: Any, right: Any) -> None:
+    """Pays for `left operator right`."""
+    if operator == "%" and isinstance(left, str | bytes):
+        _pay_for_format(allowance, left, (right,))
+        return
+    size = extent(left) + extent(right)
+    if operator == "*":
+        for one, other in ((left, right), (right, left)):
+            if isinstance(one, int) and not isinstance(other, int):
+                size += extent(other) * max(one, 0)
+    if operator in ("*", "**") and isinstance(left, int) and isinstance(right, int):
+        bits = left.bit_length() + right.bit_length() if operator == "*" else left.bit_length() * abs(right)
+        if bits > MOST_BITS and (operator == "*" or abs(left) > 1):
+            raise TooMuch
+    allowance.spend(size)
+
+
+def pay_for_method(allowance: Allowance, owner: Any, name: str, arguments: Iterable[Any]) -> None:
+    """Pays for a method of a text, a number or a container."""
+    arguments = tuple(arguments)
+    if isinstance(owner, Traced | Rope):
+        owner = owner.value
+    if isinstance(owner, str | bytes):
+        if name in ("format", "format_map"):
+            _pay_for_format(allowance, owner, arguments)
+            return
+        size = extent(owner)
+        given = allowance.read(arguments)
+        if name == "replace" and len(arguments) > 1:
+            size += _replaced(owner, *arguments[:2])
+        elif name in ("join", "translate"):
+            size += size * given
+        elif name == "expandtabs":
+            size += size * _number(arguments, 8)
+        elif "split" in name:
+            size += ITEM + ITEM * size // 2
+        allowance.spend(CALL + size + _number(arguments))
+    elif isinstance(owner, Mapping) and name in ("get", "items", "keys", "values"):
+        allowance.spend(CALL)
+    else:
+        allowance.read(arguments)
+        allowance.spend(CALL + extent(owner) + (_number(arguments) if isinstance(owner, int) else 0))
+
+
+def pay_for_filter(allowance: Allowance, name: str, value: Any, arguments: Iterable[Any]) -> None:
+    """Pays for a filter that is given a value and arguments."""
+    arguments = tuple(arguments)
+    size = extent(value)
+    if name in _LAZY:
+        allowance.spend(CALL)
+    elif name in _SHALLOW:
+        allowance.spend(CALL + (ITEM * size if isinstance(value, str) and name == "list" else size))
+    elif name == "tojson":
+        allowance.read(value, _widths(arguments))
+        allowance.spend(JSON)
+    elif name == "format":
+        _pay_for_format(allowance, value, arguments)
+    elif name == "replace" and len(arguments) > 1:
+        allowance.spend(CALL + size + _replaced(value, *arguments[:2]))
+    elif name == "round":
+        if _number(arguments) > MOST_BITS:
+            raise TooMuch
+    else:
+        given = allowance.read(arguments)
+        read = allowance.read(value)
+        if name in ("indent", "wordwrap", "sum", "map"):
+            read *= 1 + _widths(arguments) + (given if name != "map" else 0)
+        elif name in ("batch", "slice"):
+            read += ITEM * _number(arguments)
+        allowance.spend(CALL + _number(arguments) + read * (SLOW if name in _SLOW else 1))
+
+
+def pay_for_text(allowance: Allowance, values: Iterable[Any]) -> Iterator[Any]:
+    """Values that become one text, each paid for as it comes."""
+    for value in values:
+        if type(value) is str:
+            allowance.spend(len(value))
+        else:
+            allowance.read(value)
+        yield value
+
+
+_LAZY = frozenset({"length", "count", "first", "last", "default", "d", "items", "attr"})
+_SHALLOW = frozenset(
+    {"list", "map", "select", "reject", "selectattr", "rejectattr", "reverse", "trim", "lower", "upper"}
+)
+_SLOW = frozenset({"wordwrap", "urlize", "pprint", "title", "striptags", "xmlattr", "wordcount", "urlencode"})
+
+
+def _pay_for_format(allowance: Allowance, text: Any, arguments: Any) -> None:
+    """Pays for a formatted text: every field could hold all arguments, at any width that is named."""
+    given = allowance.read(arguments)
+    if not isinstance(text, str | bytes):
+        return
+    shown = text if isinstance(text, str) else text.decode("latin-1")
+    fields = shown.count("%") + shown.count("{")
+    widths = sum([int(number[:12]) for number in _NUMBERS.findall(shown)])
+    if "*" in shown or re.search(r"\{[^{}]*\{", shown):
+        widths += fields * sum([abs(item) for item in _flat(arguments) if isinstance(item, int)])
+    allowance.spend(CALL + len(shown) + widths + fields * given)
+
+
+def _flat(arguments: Any) -> Iterator[Any]:
+    for argument in arguments:
+        if isinstance(argument, tuple | list | Mapping):
+            yield from _flat(_inside(argument))
+        else:
+            yield argument
+
+
+def _replaced(value: Any, old: Any, new: Any) -> int:
+    """How much text a replacement can add."""
+    text, found = (item.value if isinstance(item, Traced | Rope) else item for item in (value, old))
+    if not isinstance(text, str | bytes) or not isinstance(found, type(text)):
+        return extent(value)
+    return text.count(found) * extent(new)  # type: ignore[arg-type]
+
+
+def _number(arguments: Iterable[Any], otherwise: int = 0) -> int:
+    numbers = [abs(argument) for argument in arguments if isinstance(argument, int)]
+    return sum(numbers) if numbers else otherwise
+
+
+def _widths(arguments: Iterable[Any]) -> int:
+    """How wide the numbers and texts among arguments are."""
+    return sum([len(item) if isinstance(item, str) else abs(item) for item in arguments if isinstance(item, str | int)])
