@@ -22,8 +22,8 @@ from prefixlab.tokenizers.run_table import RunTable
 from prefixlab.tokenizers.specials import SpecialTokens
 
 LONG_TEXT = 4096
-"""Characters from which on a text is looked up by its length and ends and compared with the runs it had, rather than
-kept as a key of its own: a system prompt with a clock in it is never seen again, and its lines are kept already."""
+"""Characters from which on a text is looked up by its hash and compared with the runs it had, rather than kept as a key
+of its own: a system prompt with a clock in it is never seen again, and its lines are kept already."""
 
 LONG_CONVERSATION = 12
 """Segments from which on a request is compared with the earlier one that it may continue."""
@@ -340,4 +340,4 @@ class SegmentEncoder:
 
 def _long_key(spans: tuple[Span, ...], text: str) -> int:
     """Where a long text is looked up; equal keys may belong to different texts."""
-    return hash((spans, text[:256], text[-64:]))
+    return hash((spans, text))

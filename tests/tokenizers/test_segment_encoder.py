@@ -238,3 +238,14 @@ def test_a_lone_surrogate_is_said(tokenizer: object) -> None:
 def test_text_is_refused_without_a_vocabulary() -> None:
     with pytest.raises(PrefixlabError, match="takes token ids only"):
         SegmentEncoder(load_tokenizer("none")).encode([Segment("Hello", USER)])
+
+
+def test_long_texts_that_differ_in_the_middle_keep_their_pieces() -> None:
+    encoder = SegmentEncoder(QWEN)
+    lines = [f"Rule {number}: be brief.\n" for number in range(400)]
+    texts = ["".join([*lines[:200], f"It is {hour} o'clock.\n", *lines[200:]]) for hour in range(5)]
+    for end in ([], [Segment("\n\n", SYSTEM)]):  # alone, and joined to a neighbour
+        prompts = [[Segment(text, USER), *end] for text in texts]
+        first = [encoder.encode(prompt) for prompt in prompts]
+        for prompt, pieces in zip(prompts, first):
+            assert all(one is other for one, other in zip(encoder.encode(prompt), pieces, strict=True))
