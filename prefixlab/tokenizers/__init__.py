@@ -27,6 +27,10 @@ def load_tokenizer(name_or_path: str, *, offline: bool = False) -> TextTokenizer
         PrefixlabError: nothing of that name is known, or its vocabulary cannot be had; names the ways out.
     """
     wanted = name_or_path
+    if not wanted.strip():
+        raise PrefixlabError(
+            "the name of the tokenizer is empty", "Name one, such as qwen3, or a folder with its tokenizer.json"
+        )
     if not Path(wanted).exists():
         wanted = tokenizer_of_model(wanted) or wanted
     for family in families():
@@ -35,9 +39,9 @@ def load_tokenizer(name_or_path: str, *, offline: bool = False) -> TextTokenizer
             return tokenizer
     if Path(wanted).is_dir():
         raise PrefixlabError(
-            f"the folder {Path(wanted).resolve().name} holds no tokenizer",
-            "It needs a tokenizer.json, a tekken.json or a tokenizer.model; "
-            "AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER) of transformers writes a tokenizer.json",
+            "this folder holds no tokenizer: no tokenizer.json, no tekken.json, no tokenizer.model",
+            "With transformers, AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER) writes a tokenizer.json",
+            path=wanted,
         )
     if Path(wanted).is_file():
         raise PrefixlabError("not a tokenizer's file", "Name a tokenizer.json, tekken.json or *.model", path=wanted)

@@ -116,7 +116,9 @@ class ByteLevelTokenizer:
                 return bytes(self._core.encode_to_tiktoken_buffer(text, _NO_SPECIALS))
             return pack_ids(self._core.encode_ordinary(text))
         except UnicodeEncodeError:
-            raise PrefixlabError("the text has a lone surrogate, which no tokenizer takes") from None
+            raise PrefixlabError(
+                "the text has a lone surrogate, which no tokenizer takes", "Write the text as valid Unicode"
+            ) from None
 
     def _encode_long(self, text: str) -> Iterable[bytes]:
         """Encodes around long runs of blanks: all of such a run but its last blank is one pre-token.

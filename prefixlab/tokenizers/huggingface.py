@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from prefixlab.errors import MissingExtra, PrefixlabError
 from prefixlab.tokenizers.packaged_qwen import PUBLISHED_TOKENIZER_JSON, PUBLISHED_TOKENIZER_JSON_BYTES, load_packaged
 
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
-HUB_TIMEOUT_SECONDS = 10
+HUB_TIMEOUT_SECONDS = 5
 FILES = ("tokenizer.json", "tokenizer_config.json")
 SLOW_FILES = ("vocab.json", "vocab.txt", "tokenizer_config.json")
 """What a folder without a `tokenizer.json` may have for transformers to make one from."""
@@ -63,7 +65,7 @@ def load_file(file: Path, *, name: str, source: str) -> TextTokenizer:
             return load_packaged("qwen3", name=name, source=source, sha256=PUBLISHED_TOKENIZER_JSON)
         raw = file.read_bytes()
     except OSError as error:
-        raise PrefixlabError(f"cannot be read ({error.strerror})", path=str(file)) from None
+        raise PrefixlabError(f"cannot be read ({error.strerror})", "Check its permissions", path=str(file)) from None
     return _tokenizer(raw, str(file), file.with_name("tokenizer_config.json"), name=name, source=source)
 
 
@@ -158,19 +160,39 @@ def _fetch(hub_id: str) -> tuple[Path | None, str]:
     os.environ.setdefault("HF_HUB_ETAG_TIMEOUT", str(HUB_TIMEOUT_SECONDS))
     os.environ.setdefault("HF_HUB_DOWNLOAD_TIMEOUT", str(HUB_TIMEOUT_SECONDS))
     try:
-        from huggingface_hub import hf_hub_download
+        from huggingface_hub import get_hf_file_metadata, hf_hub_download, hf_hub_url
     except ImportError:
         raise MissingExtra(f"fetching the tokenizer of {hub_id} from the hub", "hub") from None
     file: Path | None = None
-    for name in FILES:
-        try:
-            fetched = Path(hf_hub_download(hub_id, name, etag_timeout=HUB_TIMEOUT_SECONDS))
-        except Exception as error:  # the hub's errors have no common base
-            if name == FILES[0]:
-                return None, f"fetching it failed ({_first_line(error)})"
-        else:
-            file = file or fetched
+    with _silence():
+        for name in FILES:
+            try:
+                # Asks once; the download by itself would try again for half a minute.
+                get_hf_file_metadata(hf_hub_url(hub_id, name), timeout=HUB_TIMEOUT_SECONDS)
+                fetched = Path(hf_hub_download(hub_id, name, etag_timeout=HUB_TIMEOUT_SECONDS))
+            except Exception as error:  # the hub's errors have no common base
+                if name == FILES[0]:
+                    return None, f"fetching it failed ({_first_line(error)})"
+            else:
+                file = file or fetched
     return file, ""
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Keeps the hub's library from writing its warnings and progress bars between our lines."""
+    from huggingface_hub import utils
+
+    logger = logging.getLogger("huggingface_hub")
+    level, were_disabled = logger.level, utils.are_progress_bars_disabled()  # type: ignore[attr-defined]
+    logger.setLevel(logging.CRITICAL)
+    utils.disable_progress_bars()  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+        if not were_disabled:
+            utils.enable_progress_bars()  # type: ignore[attr-defined]
 
 
 def _first_line(error: Exception) -> str:

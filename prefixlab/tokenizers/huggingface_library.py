@@ -64,7 +64,9 @@ class LibraryTokenizer:
         try:
             return pack_ids(self._tokenizer.encode(text, add_special_tokens=False).ids)
         except TypeError:
-            raise PrefixlabError("the text has a lone surrogate, which no tokenizer takes") from None
+            raise PrefixlabError(
+                "the text has a lone surrogate, which no tokenizer takes", "Write the text as valid Unicode"
+            ) from None
 
     def decode(self, tokens: bytes) -> bytes:
         """The text that the ids stand for; a character cut by the ends is replaced."""

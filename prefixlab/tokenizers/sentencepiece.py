@@ -42,7 +42,9 @@ class SentencePieceTokenizer:
         try:
             return pack_ids(self._model.EncodeAsIds(text))
         except UnicodeEncodeError:
-            raise PrefixlabError("the text has a lone surrogate, which no tokenizer takes") from None
+            raise PrefixlabError(
+                "the text has a lone surrogate, which no tokenizer takes", "Write the text as valid Unicode"
+            ) from None
 
     def decode(self, tokens: bytes) -> bytes:
         text: str = self._model.DecodeIds(unpack_ids(tokens))

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
+import socket
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -297,3 +302,34 @@ def test_sentencepiece_files(tmp_path: Path) -> None:
     broken.write_bytes(b"nothing")
     with pytest.raises(PrefixlabError, match="is not a SentencePiece model"):
         load_tokenizer(str(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["", "  "])
+def test_an_empty_name_is_not_the_current_folder(name: str) -> None:
+    with pytest.raises(PrefixlabError, match=r"the name of the tokenizer is empty\. Name one"):
+        load_tokenizer(name)
+
+
+def test_a_folder_without_a_tokenizer_is_named(tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    with pytest.raises(PrefixlabError) as caught:
+        load_tokenizer(str(tmp_path / "model"))
+    assert str(caught.value).startswith(f"{tmp_path / 'model'}: this folder holds no tokenizer: no tokenizer.json, no ")
+
+
+def test_a_dead_hub_is_asked_once_and_in_silence(tmp_path: Path) -> None:
+    """In a process of its own, for the hub's address is read at import."""
+    pytest.importorskip("huggingface_hub")
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{closed.getsockname()[1]}"
+    code = "from prefixlab.tokenizers import load_tokenizer; load_tokenizer('foo/bar')"
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("HF_", "HUGGINGFACE_"))}
+    environment |= {"HF_ENDPOINT": address, "HF_HOME": str(tmp_path), "NO_PROXY": "127.0.0.1"}
+    start = time.monotonic()
+    run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert time.monotonic() - start < 10
+    assert run.stderr.startswith("Traceback")
+    assert "thrown while requesting" not in run.stderr
+    assert "Retrying" not in run.stderr
+    assert "PrefixlabError: the tokenizer of foo/bar is not in the local Hugging Face cache and fetching" in run.stderr
