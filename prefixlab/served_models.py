@@ -87,7 +87,11 @@ class ServedModel:
     def _chat(self, request: Request, anthropic: bool) -> tuple[Piece, ...]:
         renderer = self._renderers.get(anthropic)
         if renderer is None:
-            renderer = self._renderers[anthropic] = self._template(anthropic)
+            try:
+                renderer = self._renderers[anthropic] = self._template(anthropic)
+            except BadRecord as error:
+                path, line = request.location
+                raise BadRecord(error.what, error.todo, path=path, line=line) from None
         rendering = renderer.render(request)
         if rendering.dropped:
             self.dropped.update(rendering.dropped)
@@ -143,6 +147,8 @@ class ServedModels:
         self._offline = offline
         self._of_model: dict[str, ServedModel] = {}
         self._of_tokenizer: dict[str, ServedModel] = {}
+        self._unknown: dict[str, PrefixlabError] = {}
+        """Models that the log names and nobody knows: they are asked for once."""
         if self._default is not None:
             self._served(self._default)
         if chat_template not in ("auto", "none"):
@@ -225,12 +231,13 @@ class ServedModels:
         todo = "Name the served model's tokenizer with --tokenizer, such as o200k_base, qwen3 or a model folder"
         if not model:
             raise BadRecord("the record names no model, so its tokenizer is not known", todo, path=path, line=line)
-        try:
-            return self._served(model)
-        except PrefixlabError as error:
-            raise BadRecord(
-                f"the tokenizer of model {model[:60]!r} cannot be had: {error}", todo, path=path, line=line
-            ) from error
+        if model not in self._unknown:
+            try:
+                return self._served(model)
+            except PrefixlabError as error:
+                self._unknown[model] = error
+        what = f"the tokenizer of model {model[:60]!r} cannot be had: {self._unknown[model]}"
+        raise BadRecord(what, todo, path=path, line=line)
 
     def _served(self, name: str) -> ServedModel:
         if name not in self._of_tokenizer:
@@ -243,7 +250,9 @@ class ServedModels:
         if wanted == "auto":
             wanted = "anthropic" if anthropic else own_template(asked) or ""
         if not wanted:
-            raise PrefixlabError(
+            # A model that only the record names is the record's own trouble.
+            trouble = PrefixlabError if asked in (self._default, *self._named.values()) else BadRecord
+            raise trouble(
                 f"the chat template of {asked} is not known",
                 "Name one with --chat-template: chatml, llama3, qwen3, harmony, a template file or a model folder",
             )

@@ -7,6 +7,7 @@ import json
 import os
 import random
 import re
+import socket
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -152,6 +153,12 @@ def test_a_log_of_several_models(tmp_path: Path) -> None:
     assert run["requests"][3]["matched_id"] == run["requests"][1]["id"]
 
 
+def test_a_model_without_a_known_template_is_the_records_trouble(tmp_path: Path) -> None:
+    log = written(tmp_path / "log.jsonl", [chat("q", model="gpt-4o"), chat("q", model="Qwen/Qwen3-8B-Ours")])
+    assert f"{log}:2: the chat template of Qwen/Qwen3-8B-Ours is not known. Name one" in refused("audit", log)
+    assert audited(log, "--skip-bad")["totals"]["requests"] == 1
+
+
 def test_two_runs_are_identical_to_the_byte(tmp_path: Path) -> None:
     log = written(tmp_path / "log.jsonl", [chat(f"Time: {n}", session_id=f"s{n % 2}") for n in range(9)])
     runs = [prefixlab("audit", log, "--tokenizer", "qwen3", "--format", "json", "--by", "session") for _ in range(2)]
@@ -268,10 +275,13 @@ def test_pipes_and_devices_are_written_to_and_stay(tmp_path: Path) -> None:
     assert null.is_char_device()
 
 
-def test_what_cannot_be_written_to_is_one_line(tmp_path: Path) -> None:
+def test_what_cannot_be_written_to_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # a path to a socket must be short
     log = written(tmp_path / "log.jsonl", [chat("a")])
-    loop = tmp_path / "loop.json"
+    loop, door = tmp_path / "loop.json", tmp_path / "door"
     loop.symlink_to(loop)
+    with socket.socket(socket.AF_UNIX) as held:
+        held.bind(door.name)
     for target, said in [
         ("", "-o names no file"),
         (str(tmp_path / "report.doc"), ".csv, .json, "),
@@ -279,10 +289,12 @@ def test_what_cannot_be_written_to_is_one_line(tmp_path: Path) -> None:
         (str(tmp_path), "is a folder"),
         (str(tmp_path / "new") + "/", "does not exist"),
         (str(loop), "cannot write"),
+        (str(door), "cannot write"),
         (f"{log}/report.json", "cannot write"),
     ]:
         assert said in refused("audit", log, "--tokenizer", "qwen3", "-o", target)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["log.jsonl", "loop.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["door", "log.jsonl", "loop.json"]
+    assert door.is_socket()
 
 
 def test_gates_set_the_exit_status(tmp_path: Path) -> None:
@@ -330,15 +342,18 @@ def test_redaction_hides_the_log_in_errors_and_notes(tmp_path: Path) -> None:
         {"prompt_token_ids": [secret]},
         {"conversations": [{secret: secret}]},
         chat("a", model=f"{secret}/model"),
+        chat("a", model=f"Qwen/Qwen3-8B-{secret}"),
     ]
     for number, record in enumerate(bad):
         log = written(tmp_path / f"log{number}.jsonl", [*good, odd, record])
         options = ["--redact", "--offline"] if "model" in record else ["--redact", "--tokenizer", "qwen3"]
-        options += ["--chat-template", str(template), "--by", "user", "--tag", f"x={secret}key", "--per-request"]
+        if not str(record).count("Qwen3"):
+            options += ["--chat-template", str(template)]
+        options += ["--by", "user", "--tag", f"x={secret}key", "--per-request"]
         line = refused("audit", log, *options)
         assert secret not in line.replace(f"{secret}key", "")
         assert "the record cannot be used. Run without --redact to see why." in line
-        assert re.search(r"log\d\.jsonl:\d: ", line)
+        assert re.search(r"log\d+\.jsonl:\d: ", line)
         for form in ("text", "json", "markdown", "csv"):
             run = prefixlab("audit", log, *options, "--skip-bad", "--format", form)
             assert run.returncode == 0, run.stderr
