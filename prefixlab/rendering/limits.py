@@ -9,6 +9,7 @@ larger allowance, so that only a template that goes on and on meets its end.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -59,28 +60,59 @@ class Allowance:
         self._left -= units
         if self._left < 0:
             # The request's own size is looked at only now: hardly ever.
-            self._left += UNITS_PER_UNIT_OF_THE_REQUEST * sum(costs(self._request))
-            self._request = None
-            if self._left < 0:
+            request, self._request = self._request, None
+            if request is None:
                 raise TooMuch
+            self._left += UNITS_PER_UNIT_OF_THE_REQUEST * size_of(request)
+            self.spend(0)
 
     def walk(self, value: Any) -> Any:
         """The value, paid for as something whose items or characters are gone through once."""
-        self.spend(extent(value))
+        self.spend(len(value) if type(value) is str else extent(value))
         return value
 
     def read(self, value: Any, indent: int = 0) -> int:
-        """The cost of a value with all that is in it, paid for."""
-        total = 0
-        for cost in costs(value, indent):
-            total += cost
-            self.spend(cost)
-        return total
+        """The cost of a value with all that is in it, paid for; each level of containers costs by `indent`."""
+        paid = due = depth = 0
+        level = [value]
+        while level:
+            inside: list[Any] = []
+            for item in level:
+                kind = type(item)
+                if kind is Traced:
+                    item = item.value
+                    kind = type(item)
+                if kind is str:
+                    due += len(item) + VISIT + depth
+                    continue
+                due += extent(item) + VISIT + depth
+                if due > self._left:  # before the inside is copied
+                    self.spend(due)
+                    paid += due
+                    due = 0
+                if kind is dict or isinstance(item, Mapping):
+                    inside += item
+                    inside += item.values()
+                elif kind is list or kind is tuple or isinstance(item, list | tuple):
+                    inside += item
+            level = inside
+            depth += indent
+        self.spend(due)
+        return paid + due
+
+
+def size_of(request: Any) -> int:
+    """The cost of a request's values, which come from JSON."""
+    measure = Allowance()
+    measure._left = sys.maxsize
+    return measure.read(request)
 
 
 def extent(value: Any) -> int:
     """The cost of a value by itself."""
     kind = type(value)
+    if kind is str:
+        return len(value)
     if kind is Traced:
         value = value.value
     elif kind is Rope:
@@ -95,40 +127,11 @@ def extent(value: Any) -> int:
         return 0
 
 
-def costs(value: Any, indent: int = 0) -> Iterator[int]:
-    """The costs of a value and, one by one, of all in it; it ends only with the patience of whoever asks."""
-    yield extent(value)
-    if isinstance(value, Traced):
-        value = value.value
-    if isinstance(value, Mapping | list | tuple):
-        stack: list[tuple[Iterator[Any], int]] = [(_inside(value), indent)]
-        while stack:
-            items, depth = stack[-1]
-            for item in items:
-                yield extent(item) + VISIT + depth
-                if isinstance(item, Traced):
-                    item = item.value
-                if isinstance(item, Mapping | list | tuple):
-                    stack.append((_inside(item), depth + indent))
-                    break
-            else:
-                stack.pop()
-
-
-def _inside(value: Any) -> Iterator[Any]:
-    if isinstance(value, Mapping):
-        for key, item in value.items():
-            yield key
-            yield item
-    else:
-        yield from value
-
-
 # --- what operations make of what they are given ----------------------------------------------------------------------
 
 
 def pay_for_operator(allowance: Allowance, operator: str, left: Any, right: Any) -> None:
-    """Pays for `left operator right`."""
+    """Pays for `left operator right`: one of `*`, `**`, `%`."""
     if operator == "%" and isinstance(left, str | bytes):
         _pay_for_format(allowance, left, (right,))
         return
@@ -173,11 +176,12 @@ def pay_for_method(allowance: Allowance, owner: Any, name: str, arguments: Itera
 
 def pay_for_filter(allowance: Allowance, name: str, value: Any, arguments: Iterable[Any]) -> None:
     """Pays for a filter that is given a value and arguments."""
-    arguments = tuple(arguments)
-    size = extent(value)
     if name in _LAZY:
         allowance.spend(CALL)
-    elif name in _SHALLOW:
+        return
+    arguments = tuple(arguments)
+    size = extent(value)
+    if name in _SHALLOW:
         allowance.spend(CALL + (ITEM * size if isinstance(value, str) and name == "list" else size))
     elif name == "tojson":
         allowance.read(value, _widths(arguments))
@@ -199,14 +203,18 @@ def pay_for_filter(allowance: Allowance, name: str, value: Any, arguments: Itera
         allowance.spend(CALL + _number(arguments) + read * (SLOW if name in _SLOW else 1))
 
 
-def pay_for_text(allowance: Allowance, values: Iterable[Any]) -> Iterator[Any]:
-    """Values that become one text, each paid for as it comes."""
+def pay_for_text(allowance: Allowance, values: Iterable[Any]) -> None:
+    """Pays for values that become one text."""
+    size = 0
     for value in values:
-        if type(value) is str:
-            allowance.spend(len(value))
+        kind = type(value)
+        if kind is str:
+            size += len(value)
+        elif kind is Traced or kind is Rope:
+            size += extent(value)
         else:
             allowance.read(value)
-        yield value
+    allowance.spend(size)
 
 
 _LAZY = frozenset({"length", "count", "first", "last", "default", "d", "items", "attr"})
@@ -232,7 +240,7 @@ def _pay_for_format(allowance: Allowance, text: Any, arguments: Any) -> None:
 def _flat(arguments: Any) -> Iterator[Any]:
     for argument in arguments:
         if isinstance(argument, tuple | list | Mapping):
-            yield from _flat(_inside(argument))
+            yield from _flat(argument.values() if isinstance(argument, Mapping) else argument)
         else:
             yield argument
 

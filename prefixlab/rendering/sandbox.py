@@ -170,7 +170,9 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
         return value
 
     def _concatenate(self, values: Iterable[Any]) -> Any:
-        return tracing.concatenate(limits.pay_for_text(self.allowance, values))
+        values = list(values)
+        limits.pay_for_text(self.allowance, values)
+        return tracing.concatenate(values)
 
     def _paid(self, name: str, filter: Callable[..., Any]) -> Callable[..., Any]:
         own = 1 if hasattr(filter, "jinja_pass_arg") else 0
@@ -194,6 +196,9 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
             yield value
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+        if operator == "+":
+            self.allowance.spend(limits.extent(left) + limits.extent(right))
+            return left + right
         limits.pay_for_operator(self.allowance, operator, left, right)
         return self.binop_table[operator](left, right)
 
