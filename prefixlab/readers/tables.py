@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from prefixlab.errors import BadRecord, MissingExtra, PrefixlabError
+from prefixlab.errors import BadRecord, MissingExtra
 from prefixlab.readers.complaints import bad_record, listed, shown
 from prefixlab.records import Location
 
@@ -127,7 +127,7 @@ def parquet_records(stream: Any, path: str, *, seekable: bool) -> Iterator[tuple
 
     Raises:
         MissingExtra: pyarrow is not installed.
-        PrefixlabError: the file is no Parquet file.
+        BadRecord: the file is no Parquet file.
     """
     try:
         import pyarrow
@@ -139,14 +139,15 @@ def parquet_records(stream: Any, path: str, *, seekable: bool) -> Iterator[tuple
         twice = [name for name, count in Counter(file.schema_arrow.names).items() if count > 1]
         if twice:
             what = f"two columns have the same name: {listed(twice)}"
-            raise PrefixlabError(what, "Give each column a name of its own", path=path)
+            yield 1, bad_record(Location(path, 1), what, "Give each column a name of its own")
+            return
         number = 0
         for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE):
             for row in batch.to_pylist():
                 number += 1
                 yield number, _of_columns(row, Location(path, number))
     except (pyarrow.ArrowException, OSError) as error:
-        raise PrefixlabError(f"no readable Parquet file: {shown(str(error))}", "Check the file", path=path) from None
+        raise BadRecord(f"no readable Parquet file: {shown(str(error))}", "Check the file", path=path) from None
 
 
 def _of_columns(row: dict[str, Any], where: Location) -> dict[str, Any] | BadRecord:

@@ -166,7 +166,7 @@ def test_columns_of_one_name(reading: Write, tmp_path: Path) -> None:
     import pyarrow.parquet as parquet
 
     parquet.write_table(pyarrow.table([["a"], ["b"]], names=["prompt", "prompt"]), tmp_path / "log.parquet")
-    with pytest.raises(PrefixlabError, match=r"two columns have the same name: prompt\."):
+    with pytest.raises(PrefixlabError, match=r":1: two columns have the same name: prompt\."):
         list(read_requests([str(tmp_path / "log.parquet")]))
 
 
