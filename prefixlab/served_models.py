@@ -29,6 +29,8 @@ from prefixlab.reporters.wording import counted
 from prefixlab.tokenizers import SegmentEncoder, load_tokenizer
 from prefixlab.tokenizers.own_templates import own_template
 
+NAME_ONE = "Name the served model's tokenizer with --tokenizer, such as o200k_base, qwen3 or a model folder"
+
 TRACE = Origin("hash_ids", "trace")
 
 
@@ -214,10 +216,16 @@ class ServedModels:
             BadRecord: nobody said which tokenizer its model has.
         """
         served = self._of_model.get(request.namespace.model)
-        if served is None or (
-            served.tokenizer.name == "none" and isinstance(request.body, Chat | AnthropicChat | Text)
-        ):
+        has_text = isinstance(request.body, Chat | AnthropicChat | Text)
+        if served is None or (has_text and served.tokenizer.name == "none"):
             served = self._of_model[request.namespace.model] = self._find(request)
+            if has_text and served.tokenizer.name == "none":
+                raise BadRecord(
+                    "--tokenizer none takes token ids alone, and this record has text",
+                    NAME_ONE,
+                    path=request.location.path,
+                    line=request.location.line,
+                )
         return served
 
     def _find(self, request: Request) -> ServedModel:
@@ -228,7 +236,7 @@ class ServedModels:
         if isinstance(request.body, TokenIds | BlockHashes):
             return self._served("none")
         path, line = request.location
-        todo = "Name the served model's tokenizer with --tokenizer, such as o200k_base, qwen3 or a model folder"
+        todo = NAME_ONE
         if not model:
             raise BadRecord("the record names no model, so its tokenizer is not known", todo, path=path, line=line)
         if model not in self._unknown:
