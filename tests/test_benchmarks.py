@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -54,3 +55,11 @@ def test_cost_is_that_of_the_command(tmp_path: Path) -> None:
 def test_failure_is_told(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="status 3"):
         run([sys.executable, "-c", "raise SystemExit(3)"], cwd=tmp_path)
+
+
+def test_the_command_explains_itself() -> None:
+    run = subprocess.run(
+        [sys.executable, "-m", "benchmarks", "--help"], capture_output=True, text=True, cwd=Path(__file__).parent.parent
+    )
+    assert run.returncode == 0, run.stderr
+    assert "--big" in run.stdout
