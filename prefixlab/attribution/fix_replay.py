@@ -21,8 +21,8 @@ Encode = Callable[[str, Origin], tuple[Run, ...]]
 Target = Literal["own", "newest"]
 """The end of the value's own message, or of the newest user message."""
 
-REMEMBERED = 1000
-"""Pieces with values cut out that are kept, as most are the same in every request."""
+MOST_UNLIKE = 1000
+"""Pieces in a row that are like none before them, after which a replay keeps them no more."""
 
 
 class Hole(NamedTuple):
@@ -56,6 +56,8 @@ class FixReplay:
         self._cuts = cuts
         self._remembered: dict[object, list[bytes]] = {}
         self._fixed: dict[Hole, Target] = {}
+        self._sure: dict[Run, bytes] = {}
+        self._unlike = 0
         self._moves: dict[object, list[_Move | None]] = {}
         self._newest_pieces: list[int | None] = [None] * len(prompts)
 
@@ -79,6 +81,8 @@ class FixReplay:
         prompts = self._prompts
         rewritten: list[_Rewritten | None] = []
         lengths: dict[int, int] = {}
+        self._remembered.clear()
+        self._unlike = 0
 
         def known(number: int) -> bytes:
             changed = rewritten[number]
@@ -90,8 +94,11 @@ class FixReplay:
             changed = rewritten[number]
             if changed is None:
                 return None
-            tail = [run.tokens for run in self._encode(changed.last.text + changed.moved, changed.origin)]
-            tokens = b"".join([*changed.head[:-1], *tail, *changed.behind])
+            pieces, at = prompts[number].pieces, changed.piece
+            text = changed.last.text + "\n" + "\n".join(changed.moved)
+            tail = [run.tokens for run in self._encode(text, pieces[at].origin)]
+            behind = self._tokens(pieces, at + 1, len(pieces), changed.changes)
+            tokens = b"".join([*changed.head[:-1], *tail, *behind])
             lengths[number] = len(tokens) // TOKEN_BYTES
             return tokens + prompts[number].output_tokens, len(tokens)
 
@@ -152,25 +159,37 @@ class FixReplay:
             changes.setdefault(target, []).append(_Change(end, end, "\n" + "\n".join(moved[target])))
         for cuts in changes.values():
             cuts.sort()
-        head: list[bytes] = []
-        behind: list[bytes] = []
-        last = _NO_RUN
-        for at, piece in enumerate(pieces):
-            here = changes.get(at)
-            if at == first:
-                runs = piece.runs if here is None else self._made(piece, here)
-                if runs:
-                    last = runs[-1]
-                    head.extend([run.tokens for run in runs[:-1]])
-                head.append(self._sure_part(last))
+        head = self._tokens(pieces, 0, first, changes)
+        piece, here = pieces[first], changes.get(first)
+        runs = piece.runs if here is None else self._made(piece, here)
+        last = runs[-1] if runs else _NO_RUN
+        if len(runs) > 1:
+            head.extend([run.tokens for run in runs[:-1]])
+        sure = self._sure.get(last)
+        if sure is None:
+            sure = self._sure[last] = self._sure_part(last)
+        head.append(sure)
+        return _Rewritten(head, last, moved[first], first, changes)
+
+    def _tokens(
+        self, pieces: tuple[Piece, ...], start: int, end: int, changes: dict[int, list[_Change]]
+    ) -> list[bytes]:
+        """The tokens of some pieces with their changes made."""
+        tokens: list[bytes] = []
+        for at in range(start, end):
+            piece = pieces[at]
+            if at in changes:
+                tokens.extend(self._changed(piece, changes[at]))
+            elif len(piece.runs) == 1:
+                tokens.append(piece.runs[0].tokens)
             else:
-                into = head if at < first else behind
-                into.extend([run.tokens for run in piece.runs] if here is None else self._changed(piece, here))
-        text = "\n" + "\n".join(moved[first])
-        return _Rewritten(head, last, text, behind, pieces[first].origin)
+                tokens.extend([run.tokens for run in piece.runs])
+        return tokens
 
     def _changed(self, piece: Piece, changes: list[_Change]) -> list[bytes]:
         """The tokens of a piece with the changes made; in most requests of a family they are the same."""
+        if self._unlike >= MOST_UNLIKE:
+            return [run.tokens for run in self._made(piece, changes)]
         kept = []
         at = 0
         for start, end, _ in changes:
@@ -179,11 +198,14 @@ class FixReplay:
         key = (tuple(kept), piece.runs[at:], tuple([text for _, _, text in changes]))
         tokens = self._remembered.get(key)
         if tokens is None:
-            if len(self._remembered) >= REMEMBERED:
+            self._unlike += 1
+            if len(self._remembered) >= 10 * MOST_UNLIKE:
                 self._remembered.clear()
             tokens = self._remembered[key] = [run.tokens for run in self._made(piece, changes)]
-        elif len(tokens) > 1:
-            tokens[:] = [b"".join(tokens)]
+        else:
+            self._unlike = 0
+            if len(tokens) > 1:
+                tokens[:] = [b"".join(tokens)]
         return tokens
 
     def _made(self, piece: Piece, changes: list[_Change]) -> list[Run]:
@@ -251,16 +273,17 @@ class _Move(NamedTuple):
 
 
 class _Rewritten(NamedTuple):
-    """A prompt with values moved: tokens, then `last.text + moved` encoded together, then tokens.
+    """A prompt with values moved: tokens, then `last` and the `moved` texts encoded together, then the other pieces.
 
-    The last of `head` is what is sure of the text that is not encoded yet.
+    The last of `head` is what is sure of the text that is not encoded yet. `piece` is the number of the piece in which
+    it stands, `changes` are those of all pieces.
     """
 
     head: list[bytes]
     last: Run
-    moved: str
-    behind: list[bytes]
-    origin: Origin
+    moved: list[str]
+    piece: int
+    changes: dict[int, list[_Change]]
 
 
 _NO_RUN = Run("", b"")
