@@ -20,7 +20,8 @@ from prefixlab.rendering.plans import Filled, Plan, PlanBook
 from prefixlab.rendering.sandbox import ChatEnvironment
 from prefixlab.rendering.shapes import Place, TracedConversation, pinned_key, shape_of
 from prefixlab.rendering.sources import TemplateSource
-from prefixlab.rendering.tracing import Rope, Step, Untraceable, concatenate
+from prefixlab.rendering.steps import Step, Untraceable
+from prefixlab.rendering.tracing import Rope, concatenate
 
 FIXED_DATE = datetime(2026, 1, 1, tzinfo=UTC)
 """What `strftime_now` tells for a record without a time."""

@@ -15,7 +15,8 @@ from typing import Any
 from jinja2 import Environment, Undefined, pass_environment
 from jinja2.filters import make_attrgetter
 
-from prefixlab.rendering.tracing import MISSING, Rope, Traced, Untraceable, is_traced, join
+from prefixlab.rendering.steps import Untraceable
+from prefixlab.rendering.tracing import MISSING, Rope, Traced, is_traced, join
 
 _HOLE = secrets.token_hex(12)
 """Marks the place of a traced value in JSON; unguessable, so that no text of a log can be taken for it."""

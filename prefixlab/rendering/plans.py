@@ -11,7 +11,8 @@ from typing import Any, NamedTuple, TypeVar
 from prefixlab.records import TEMPLATE, Origin, Segment
 from prefixlab.rendering.filters import to_json
 from prefixlab.rendering.shapes import Expected
-from prefixlab.rendering.tracing import Guard, Pads, Rope, Step, Untraceable
+from prefixlab.rendering.steps import Guard, Step, Untraceable
+from prefixlab.rendering.tracing import Pads, Rope
 
 PLANS_PER_SHAPE = 16
 STORED_PIECES = 100_000

@@ -13,7 +13,8 @@ import orjson
 
 from prefixlab.records import Origin
 from prefixlab.rendering.conversations import VISION_END, VISION_START, Conversation, Image, Parts
-from prefixlab.rendering.tracing import Guard, Pads, Rope, Step, Traced, Untraceable
+from prefixlab.rendering.steps import Guard, Step, Untraceable
+from prefixlab.rendering.tracing import Pads, Rope, Traced
 
 PINNED_KEYS = frozenset({"role", "type"})
 """Keys whose texts are part of the shape: templates branch on them, and there are few."""

@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from prefixlab.records import Origin
+from prefixlab.rendering.steps import Guard, Step, Untraceable
 from prefixlab.rendering.text_methods import TEXT_OPERATIONS, TEXT_QUESTIONS
 
 MISSING: Any = object()
@@ -27,27 +28,6 @@ MISSING: Any = object()
 GROWING = frozenset({"replace", "expandtabs", "ljust", "rjust", "center", "zfill"})
 MOST_GROWTH = 100
 """Text operations whose result can be longer than the text, and the longest argument that one is recorded with."""
-
-
-class Untraceable(BaseException):
-    """The template does something that cannot be recorded; the request is to be rendered plainly."""
-
-
-class Step(NamedTuple):
-    """A pure operation: a form of Python source with a place for each operand, which are steps or constants.
-
-    Forms are written in this package; text of a log or a template is only ever a constant.
-    """
-
-    form: str
-    operands: tuple[Any, ...] = ()
-
-
-class Guard(NamedTuple):
-    """A decision of the template: the step it hung on and how it came out."""
-
-    step: Step
-    outcome: Any
 
 
 def _comparison(sign: str, compare: Callable[[Any, Any], Any]) -> Callable[[Traced, Any], bool]:

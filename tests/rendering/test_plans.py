@@ -11,7 +11,8 @@ from chat_strategies import TOOLS, asked, text_of
 from prefixlab.records import Chat, Origin
 from prefixlab.rendering import load_renderer, plans
 from prefixlab.rendering.shapes import pinned_key
-from prefixlab.rendering.tracing import Rope, Step, Traced, Untraceable, concatenate
+from prefixlab.rendering.steps import Step, Untraceable
+from prefixlab.rendering.tracing import Rope, Traced, concatenate
 
 
 def talk(number: int, **more: Any) -> Chat:
