@@ -24,7 +24,6 @@ from prefixlab.rendering.text_methods import TEXT_OPERATIONS, TEXT_QUESTIONS
 MISSING: Any = object()
 """What `attribute` and `item` give where a template finds nothing."""
 
-
 GROWING = frozenset({"replace", "expandtabs", "ljust", "rjust", "center", "zfill"})
 MOST_GROWTH = 100
 """Text operations whose result can be longer than the text, and the longest argument that one is recorded with."""
