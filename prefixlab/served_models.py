@@ -195,7 +195,11 @@ class ServedModels:
 
     def notes(self) -> list[str]:
         """Sentences about how the text was made and read."""
-        notes: list[str] = []
+        notes = [
+            f"No request is of the model `{model}` that a tokenizer was named for."
+            for model in self._named
+            if model not in self._of_model
+        ]
         for served in self._of_tokenizer.values():
             for renderer in served.renderers:
                 notes.extend(renderer.notes)

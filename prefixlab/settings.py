@@ -81,6 +81,8 @@ class AuditSettings:
             raise PrefixlabError(f"--block-size {self.block_size} cannot be", "Give 1 or more")
         if self.limit is not None and self.limit < 1:
             raise PrefixlabError(f"--limit {self.limit} cannot be", "Give 1 or more")
+        if not all(self.by):
+            raise PrefixlabError("--by '' names no tag", "Give a tag, such as tenant")
         if self.image_tokens < 1:
             raise PrefixlabError(f"--image-tokens {self.image_tokens} cannot be", "Give 1 or more")
         if self.tool_arguments not in ("parsed", "raw"):

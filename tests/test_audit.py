@@ -417,3 +417,11 @@ def test_a_report_holds_no_absolute_path(tmp_path: Path) -> None:
         out = prefixlab("audit", log, *options).stdout.decode()
         assert "log.jsonl" in out
         assert str(tmp_path) not in out
+
+
+def test_a_tokenizer_for_a_model_that_no_request_has_is_told(tmp_path: Path) -> None:
+    log = written(tmp_path / "log.jsonl", [chat("a", model="m"), chat("b", model="m")])
+    run = audited(log, "--tokenizer", "qwen3", "--tokenizer", "other=cl100k_base")
+    assert any("`other`" in note for note in run["notes"])
+    assert not any("`m`" in note for note in audited(log, "--tokenizer", "m=qwen3")["notes"])
+    assert "--by" in refused("audit", log, "--tokenizer", "qwen3", "--by", "")

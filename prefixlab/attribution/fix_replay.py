@@ -61,13 +61,17 @@ class FixReplay:
         self._moves: dict[object, list[_Move | None]] = {}
         self._newest_pieces: list[int | None] = [None] * len(prompts)
 
-    def fix(self, hole: Hole, trial: int) -> tuple[Target, Replayed]:
-        """Fix one more hole, at the place that gives more, judged on the first `trial` requests."""
+    def fix(self, hole: Hole, trial: int, best: Sequence[int]) -> tuple[Target, Replayed]:
+        """Fix one more hole, at the place that adds more to the `best` of each request so far.
+
+        The place is judged on the first `trial` requests.
+        """
         count = len(self._prompts)
         trial = min(trial, count)
         newest = self._replay({**self._fixed, hole: "newest"}, trial)
         own = self._replay({**self._fixed, hole: "own"}, trial)
-        target: Target = "newest" if sum(newest.aligned_tokens) >= sum(own.aligned_tokens) else "own"
+        reached = [sum(map(max, best, replayed.aligned_tokens)) for replayed in (newest, own)]
+        target: Target = "newest" if reached[0] >= reached[1] else "own"
         self._fixed[hole] = target
         if trial == count:
             return target, newest if target == "newest" else own

@@ -77,7 +77,7 @@ def find_fields(
     reached = best
     reached_shared = shared
     for hole in _candidates(sites, outcomes):
-        target, replayed = replay.fix(hole, TRIAL_REQUESTS)
+        target, replayed = replay.fix(hole, TRIAL_REQUESTS, best)
         better = [max(pair) for pair in zip(best, replayed.aligned_tokens, strict=True)]
         gain = sum(better) - sum(best)
         best = better
