@@ -21,9 +21,6 @@ class Match(NamedTuple):
     matched: int | None
 
 
-NOTHING = Match(0, None)
-
-
 class _Node:
     """An edge and what hangs below it. `edge` is None where it is the rest of `latest`'s sequence from `start` on."""
 

@@ -109,8 +109,7 @@ def _take(
     """Read, render and tokenize, one request at a time; what stays is the prompts."""
     refused: list[BadRecord] = []
     options = ReadOptions(tags=settings.tags)
-    reading: Any = requests_of(log, options, refused=refused.append if settings.skip_bad else None)
-    reading = islice(reading, settings.limit)
+    reading: Any
     if log and isinstance(log, Sequence) and all(isinstance(path, str) for path in log):
         reading = read_requests(
             log,
@@ -121,6 +120,9 @@ def _take(
             stdin=stdin,
             digest=settings.digest,
         )
+    else:
+        held = requests_of(log, options, refused=refused.append if settings.skip_bad else None)
+        reading = islice(held, settings.limit)
     prompts: list[Prompt] = []
     for request in reading:
         try:

@@ -32,8 +32,6 @@ class Difference(NamedTuple):
     end: int
     runs: tuple[Run, ...]
     other_runs: tuple[Run, ...]
-    before: Run | None
-    after: Run | None
     same_behind: int
     """The most tokens in one stretch that are the same again somewhere behind."""
     stable_behind: int
@@ -84,16 +82,13 @@ def differences(prompt: Prompt, other: Prompt, enough: int = 1) -> list[Differen
     for place in range(len(found) - 1, -1, -1):
         most_same, most_stable = max(most_same, same[place]), max(most_stable, stable[place])
         number, start, end, other_start, other_end = found[place]
-        runs = ours[number].runs
         rows.append(
             Difference(
                 number,
                 start,
                 end,
-                runs[start:end],
+                ours[number].runs[start:end],
                 theirs[number].runs[other_start:other_end],
-                runs[start - 1] if start else None,
-                runs[end] if end < len(runs) else None,
                 most_same,
                 most_stable,
             )

@@ -34,7 +34,7 @@ MOST_FIELDS = 8
 TRIAL_REQUESTS = 256
 """Requests on which the place of a moved value is chosen."""
 
-MOST_PLACES = 24
+PLACES_LOOKED_INTO = 24
 """Places that are looked into, those first that differ in most requests."""
 
 EXAMPLES = 3
@@ -93,7 +93,7 @@ def find_fields(
 def _sites(places: Iterable[Place], prompts: Sequence[Prompt], families: Sequence[int]) -> Located:
     """The sites of the places that differ most often, front to back; of places that overlap the more frequent."""
     kept: Located = {}
-    for place in sorted(places, key=lambda place: -place.times)[:MOST_PLACES]:
+    for place in sorted(places, key=lambda place: -place.times)[:PLACES_LOOKED_INTO]:
         found = located(place, prompts, families)
         if not any([_overlap(one, other) for one in found.values() for other in kept.values()]):
             kept.update(found)
@@ -154,9 +154,10 @@ def _rows(
     recovered = 0
     for rank, (hole, target, gain) in enumerate(steps, 1):
         site, number = hole
-        found = sites[site]
-        origin = _origin(hole, prompts, found)
-        values = [one.values[number] for one in found if one is not None]
+        standing = [(prompt, one) for prompt, one in zip(prompts, sites[site], strict=True) if one is not None]
+        shown_in = standing[0]
+        origin = _origin(hole, *shown_in)
+        values = [one.values[number] for _, one in standing]
         distinct = dict.fromkeys(values)
         kind = kind_of(list(distinct)[:1000])
         name = _name(hole)
@@ -170,10 +171,10 @@ def _rows(
                 name=name,
                 kind=kind,
                 path=origin.path,
-                line=_line_in_text(hole, prompts, found),
+                line=_line_in_text(hole, *shown_in),
                 token_index=site.token_index
                 if first and site.token_index >= 0
-                else _token_index(hole, prompts, found, encode),
+                else _token_index(hole, *shown_in, encode),
                 requests=site.broken[number],
                 distinct_values=len(distinct),
                 examples=tuple([value.strip()[:200] for value in list(distinct)[:EXAMPLES]]),
@@ -197,24 +198,19 @@ def level_of(role: str) -> str:
     return "tools_changed" if role == "tools" else "messages_changed"
 
 
-def _origin(hole: Hole, prompts: Sequence[Prompt], founds: Sequence[Found | None]) -> Origin:
-    """Where the value came from, in the first prompt that has it; a piece may hold text of several origins."""
-    for prompt, found in zip(prompts, founds, strict=True):
-        if found is not None:
-            left = len(_text_before(hole, prompt, found))
-            for span in prompt.pieces[found.piece].spans:
-                left -= span.chars
-                if left < 0:
-                    return span.origin
+def _origin(hole: Hole, prompt: Prompt, found: Found) -> Origin:
+    """Where the value came from; a piece may hold text of several origins."""
+    left = len(_text_before(hole, prompt, found))
+    for span in prompt.pieces[found.piece].spans:
+        left -= span.chars
+        if left < 0:
+            return span.origin
     return hole.site.origin
 
 
-def _line_in_text(hole: Hole, prompts: Sequence[Prompt], founds: Sequence[Found | None]) -> int:
-    """The line of the value in the text at its JSON path, from 1, in the first prompt that has it."""
-    for prompt, found in zip(prompts, founds, strict=True):
-        if found is not None:
-            return _text_before(hole, prompt, found).count("\n") + 1
-    return 0
+def _line_in_text(hole: Hole, prompt: Prompt, found: Found) -> int:
+    """The line of the value in the text at its JSON path, from 1."""
+    return _text_before(hole, prompt, found).count("\n") + 1
 
 
 def _text_before(hole: Hole, prompt: Prompt, found: Found) -> str:
@@ -223,16 +219,13 @@ def _text_before(hole: Hole, prompt: Prompt, found: Found) -> str:
     return "".join([run.text for run in runs]) + _literals_before(hole, found.values)
 
 
-def _token_index(hole: Hole, prompts: Sequence[Prompt], founds: Sequence[Found | None], encode: Encode) -> int:
-    """The token at which the value starts in the first prompt that has it, from 0."""
-    for prompt, found in zip(prompts, founds, strict=True):
-        if found is not None:
-            pieces = prompt.pieces
-            ahead = sum([piece.token_count for piece in pieces[: found.piece]])
-            ahead += sum([len(run.tokens) for run in pieces[found.piece].runs[: found.start]]) // TOKEN_BYTES
-            text = _literals_before(hole, found.values).rstrip(" ")
-            return ahead + sum([len(run.tokens) for run in encode(text, hole.site.origin)]) // TOKEN_BYTES
-    return 0
+def _token_index(hole: Hole, prompt: Prompt, found: Found, encode: Encode) -> int:
+    """The token at which the value starts, from 0."""
+    pieces = prompt.pieces
+    ahead = sum([piece.token_count for piece in pieces[: found.piece]])
+    ahead += sum([len(run.tokens) for run in pieces[found.piece].runs[: found.start]]) // TOKEN_BYTES
+    text = _literals_before(hole, found.values).rstrip(" ")
+    return ahead + sum([len(run.tokens) for run in encode(text, hole.site.origin)]) // TOKEN_BYTES
 
 
 def _literals_before(hole: Hole, values: tuple[str, ...]) -> str:
