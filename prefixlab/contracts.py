@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
+from prefixlab.engine_requests import EngineRequest
 from prefixlab.findings import Outcome, Report
 from prefixlab.records import Location, Rendering, Request
 
@@ -109,20 +110,54 @@ class TokenizerFamily(Protocol):
         ...
 
 
+class EngineCache(Protocol):
+    """An engine's cache at work: it is given the requests of a run one after another."""
+
+    def serve(self, request: EngineRequest) -> int | None:
+        """Prompt tokens that are taken from the cache; then the request's own are in it.
+
+        None: the engine refuses the request, because it could never fit; the cache stays as it was.
+        """
+        ...
+
+
 class Engine(Protocol):
-    """An engine's rule with an unlimited cache: which of the shared tokens it would really reuse."""
+    """An engine with its options, which are its fields: a frozen dataclass.
+
+    Each field has a default and the metadata `help` (one line) and, where only some values can be, `choices`.
+    """
 
     name: ClassVar[str]
     summary: ClassVar[str]
     follows: ClassVar[str]
     """The upstream version whose behaviour this is."""
-    default_block_size: ClassVar[int]
+    block_option: ClassVar[str | None]
+    """The option that `--block-size` sets; None where an engine has no blocks."""
 
     @property
-    def block_size(self) -> int: ...
+    def granularity(self) -> int:
+        """Tokens that are reused together."""
+        ...
 
     @property
-    def min_tokens(self) -> int: ...
+    def min_tokens(self) -> int:
+        """Tokens below which nothing is reused."""
+        ...
+
+    @property
+    def capacity_tokens(self) -> int | None:
+        """Tokens that the cache holds; None where it is unlimited, or measured otherwise."""
+        ...
+
+    @property
+    def is_rule_exact(self) -> bool:
+        """Whether `aligned_tokens` is what an unlimited cache gives. Else an unlimited cache has to be replayed."""
+        ...
+
+    @property
+    def reuses_moved_text(self) -> bool:
+        """Whether tokens are reused at another place than the one where they were computed."""
+        ...
 
     def aligned_tokens(self, shared_tokens: int, prompt_tokens: int) -> int:
         """Tokens reused of `shared_tokens` that equal an earlier sequence, for a prompt of `prompt_tokens`."""
@@ -130,6 +165,18 @@ class Engine(Protocol):
 
     def last_token_loss(self, shared_tokens: int, prompt_tokens: int) -> int:
         """Tokens that only the rule that the last prompt token is always computed denies."""
+        ...
+
+    def with_capacity(self, cache_tokens: int | None) -> Engine:
+        """The engine with a cache of so many tokens, or an unlimited one.
+
+        Raises:
+            PrefixlabError: the engine has no such size.
+        """
+        ...
+
+    def cache(self) -> EngineCache:
+        """A new, empty cache."""
         ...
 
 
@@ -148,6 +195,8 @@ class Reporter(Protocol):
 
 __all__ = [
     "Engine",
+    "EngineCache",
+    "EngineRequest",
     "Outcome",
     "ReadOptions",
     "RecordFormat",

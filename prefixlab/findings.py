@@ -18,8 +18,10 @@ class Outcome(NamedTuple):
 
     def checked(self) -> Outcome:
         """The outcome itself, once its figures are known to be in order."""
-        if not 0 <= self.cached_tokens <= self.aligned_tokens <= self.raw_shared_tokens <= self.prompt_tokens:
-            raise ValueError(f"cached <= aligned <= shared <= prompt does not hold: {self}")
+        if not 0 <= self.cached_tokens <= self.aligned_tokens <= self.prompt_tokens:
+            raise ValueError(f"cached <= aligned <= prompt does not hold: {self}")
+        if not 0 <= self.raw_shared_tokens <= self.prompt_tokens:
+            raise ValueError(f"shared <= prompt does not hold: {self}")
         return self
 
 

@@ -15,10 +15,15 @@ from prefixlab.records import TOKEN_BYTES
 
 
 class Match(NamedTuple):
-    """`shared` ids from the first on are equal to those of sequence number `matched`, the latest with that many."""
+    """`shared` ids of a prompt are equal to those of sequence number `matched`, the latest with that many.
+
+    Of the prompt and what was generated `kept` ids are equal to those of sequence `kept_by`.
+    """
 
     shared: int
     matched: int | None
+    kept: int = 0
+    kept_by: int | None = None
 
 
 class _Node:
@@ -51,8 +56,14 @@ class PrefixTree:
         self._rest = rest
         self._roots: dict[Hashable, dict[bytes, _Node]] = {}
 
-    def add(self, number: int, prompt: bytes, generated: bytes = b"", namespace: Hashable = ()) -> Match:
-        """Match `prompt` with the earlier sequences, then keep `prompt + generated` under `number`."""
+    def add(
+        self, number: int, prompt: bytes, generated: bytes = b"", namespace: Hashable = (), alive_from: int = 0
+    ) -> Match:
+        """Match `prompt` with the earlier sequences, then keep `prompt + generated` under `number`.
+
+        Only what a sequence from number `alive_from` on had too counts as shared; what was last sent before that has
+        expired. (A text that was sent again has the number of its latest sequence.)
+        """
         children = self._roots.get(namespace)
         if children is None:
             children = self._roots[namespace] = {}
@@ -62,6 +73,8 @@ class PrefixTree:
         is_whole = False
         at = 0
         matched: int | None = None
+        kept_by: int | None = None
+        alive_end: int | None = None
         while True:
             if at == end:
                 whole = None if is_whole else self._rest(number)
@@ -82,8 +95,13 @@ class PrefixTree:
                 if sequence.startswith(edge, at):
                     whole = self._rest(node.latest)
                     edge = edge if whole is None else whole[0][node.start :]
-            if at < prompt_end:
-                matched = node.latest
+            if alive_end is None:
+                if node.latest < alive_from:
+                    alive_end = at
+                else:
+                    kept_by = node.latest
+                    if at < prompt_end:
+                        matched = kept_by
             if sequence.startswith(edge, at):
                 at += len(edge)
                 # The newer sequence is the same text up to here, so it may stand for the edge.
@@ -110,7 +128,8 @@ class PrefixTree:
                     raise AssertionError("a split node has children")
                 node.children[sequence[at : at + TOKEN_BYTES]] = _Node(None, number, at)
             break
-        return Match(min(at, prompt_end) // TOKEN_BYTES, matched)
+        kept = at if alive_end is None else alive_end
+        return Match(min(kept, prompt_end) // TOKEN_BYTES, matched, kept // TOKEN_BYTES, kept_by)
 
     @staticmethod
     def _split(node: _Node, edge: bytes, common: int, number: int, at: int) -> None:

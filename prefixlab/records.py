@@ -34,6 +34,22 @@ class Namespace(NamedTuple):
 NO_NAMESPACE = Namespace()
 
 
+class Serving(NamedTuple):
+    """What a request asked of the engine, and how it ended, as far as the cache depends on it."""
+
+    priority: int = 0
+    prompt_logprobs: bool = False
+    """Whether log-probabilities of the prompt's own tokens were asked for."""
+    cache_prompt: bool = True
+    """llama-server's switch for one request."""
+    finish_reason: str | None = None
+    sampled_tokens: int = 0
+    """Tokens that were generated, the last included; 0 where the log has no answer."""
+
+
+SERVED_PLAINLY = Serving()
+
+
 # --- a request, as logged ---------------------------------------------------------------------------------------------
 
 
@@ -125,6 +141,7 @@ class Request:
     output: Output | None = None
     observed_cached_tokens: int | None = None
     observed_prompt_tokens: int | None = None
+    serving: Serving = SERVED_PLAINLY
 
 
 # --- a request, rendered ----------------------------------------------------------------------------------------------
@@ -229,6 +246,8 @@ class Piece:
 class Prompt:
     """A request's prompt, tokenized. What stays in memory of a log: pieces are shared, text is kept once.
 
+    `marked_paths` are the JSON paths that the request marks for a hosted provider's cache.
+
     `unit` is the number of tokens that one id in `tokens` stands for: 1, or the block of a block-hash trace; then
     `token_count` (the true length) may end inside the last unit.
     """
@@ -238,10 +257,12 @@ class Prompt:
         "ended_at",
         "id",
         "location",
+        "marked_paths",
         "namespace",
         "observed_cached_tokens",
         "output_tokens",
         "pieces",
+        "serving",
         "tags",
         "token_count",
         "unit",
@@ -259,6 +280,8 @@ class Prompt:
         tags: Mapping[str, str] | None = None,
         output_tokens: bytes = b"",
         observed_cached_tokens: int | None = None,
+        serving: Serving = SERVED_PLAINLY,
+        marked_paths: tuple[str, ...] = (),
         unit: int = 1,
         token_count: int | None = None,
     ) -> None:
@@ -275,6 +298,8 @@ class Prompt:
         self.tags = tags or {}
         self.output_tokens = output_tokens
         self.observed_cached_tokens = observed_cached_tokens
+        self.serving = serving
+        self.marked_paths = marked_paths
         self.unit = unit
 
     @property

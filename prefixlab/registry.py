@@ -3,19 +3,47 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import prefixlab
 from prefixlab.contracts import Engine, Reporter
 from prefixlab.errors import PrefixlabError
 
 
-def engine_class(name: str) -> Any:
-    """The class of an engine; called with `block_size=` it is the engine's rule.
+def engine_named(name: str, options: Mapping[str, object], block_size: int | None = None) -> Engine:
+    """The engine `name` with its options; text is read as the option's type. `block_size` sets its block option.
+
+    Raises:
+        PrefixlabError: there is no such engine or option, or a value cannot be.
+    """
+    kind = engine_kind(name)
+    known = {one.name: one for one in engine_options(kind)}
+    values = {}
+    for key, value in options.items():
+        if key not in known:
+            close = get_close_matches(key, known, 1)
+            hint = f"Did you mean {close[0]}? " if close else ""
+            has = f"It has {', '.join(known)}" if known else "It has none"
+            raise PrefixlabError(f"{name} has no option {key!r}", f"{hint}{has}; see prefixlab engines {name}")
+        values[key] = known[key].read(value)
+    if block_size is not None:
+        option = kind.block_option
+        if option is None:
+            raise PrefixlabError(f"{name} has no blocks", "Leave --block-size out")
+        if values.get(option, block_size) != block_size:
+            raise PrefixlabError(f"--block-size {block_size} and {option}={values[option]} differ", "Give one of them")
+        values[option] = block_size
+    engine: Engine = kind(**values)
+    return engine
+
+
+def engine_kind(name: str) -> Any:
+    """What makes engines of that name when called with options: a class, or a hosted provider's profile.
 
     Raises:
         PrefixlabError: there is no such engine.
@@ -26,9 +54,70 @@ def engine_class(name: str) -> Any:
     raise _unknown("engine", name, list(known_engines()))
 
 
-def known_engines() -> dict[str, type[Engine]]:
-    """Every engine by its name."""
+def known_engines() -> dict[str, Any]:
+    """What makes every engine, by name."""
     return {engine.name: engine for engine in _scan("engines", "ENGINE")}
+
+
+class EngineOption(NamedTuple):
+    """An option of an engine, as its field declares it."""
+
+    name: str
+    default: Any
+    type: str
+    """As annotated, such as `int | None`."""
+    help: str
+    choices: tuple[str, ...]
+
+    def read(self, value: object) -> object:
+        """The value in the option's type; text, as the command line has it, is read.
+
+        Raises:
+            PrefixlabError: it is none of that type.
+        """
+        types = [part.strip() for part in self.type.split("|")]
+        if isinstance(value, str):
+            value = _read(value, types)
+        fits = (value is None and "None" in types) or type(value).__name__ in types
+        if not fits and type(value) is int and "float" in types:
+            return float(value)
+        if not fits or (self.choices and value is not None and value not in self.choices):
+            wanted = ", ".join(self.choices) or " or ".join([_TYPE_NAMES.get(one, one) for one in types])
+            raise PrefixlabError(f"{self.name}={value} cannot be", f"Give {wanted}")
+        return value
+
+
+_TYPE_NAMES = {"int": "a whole number", "float": "a number", "str": "a text", "bool": "true or false", "None": "none"}
+_WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+
+
+def _read(text: str, types: Sequence[str]) -> object:
+    if "None" in types and text.lower() in ("none", "null"):
+        return None
+    if "bool" in types and text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    for name, kind in (("int", int), ("float", float)):
+        if name in types:
+            try:
+                return kind(text)
+            except ValueError:
+                continue
+    return text
+
+
+def engine_options(kind: Any) -> list[EngineOption]:
+    """The options of an engine, in the order of its fields."""
+    return [
+        EngineOption(
+            one.name,
+            one.default,
+            str(one.type),
+            one.metadata.get("help", ""),
+            tuple(one.metadata.get("choices", ())),
+        )
+        for one in fields(getattr(kind, "options", kind))
+        if one.init
+    ]
 
 
 def reporter(form: str) -> Reporter:

@@ -20,6 +20,7 @@ from prefixlab.records import (
     Request,
     Run,
     Segment,
+    Serving,
     Span,
     Text,
     TokenIds,
@@ -68,6 +69,7 @@ class ServedModel:
         else:
             pieces = self._trace(body)
             unit, token_count = body.block_tokens, body.prompt_tokens
+        generated, serving = self._generated(request)
         return Prompt(
             request.id,
             request.location,
@@ -76,8 +78,9 @@ class ServedModel:
             arrived_at=request.arrived_at,
             ended_at=request.ended_at,
             tags=request.tags,
-            output_tokens=self._generated(request),
+            output_tokens=generated,
             observed_cached_tokens=request.observed_cached_tokens,
+            serving=serving,
             unit=unit,
             token_count=token_count,
         )
@@ -105,19 +108,27 @@ class ServedModel:
         ids = [blocks.setdefault(block, len(blocks).to_bytes(TOKEN_BYTES, "little")) for block in body.hash_ids]
         return (Piece((Span(TRACE, 0),), (Run("", b"".join(ids)),)),) if ids else ()
 
-    def _generated(self, request: Request) -> bytes:
-        """The generated tokens whose keys and values an engine has: all but the last one sampled."""
-        output = request.output
+    def _generated(self, request: Request) -> tuple[bytes, Serving]:
+        """The generated tokens whose keys and values an engine has, all but the last one sampled; and how it ended."""
+        output, serving = request.output, request.serving
         if output is None or isinstance(request.body, BlockHashes):
-            return b""
+            return b"", serving
         if output.tokens is not None:
-            return output.tokens[:-TOKEN_BYTES]
+            sampled = len(output.tokens) // TOKEN_BYTES
+            return output.tokens[:-TOKEN_BYTES], serving._replace(
+                finish_reason=output.finish_reason, sampled_tokens=sampled
+            )
         if not output.text or isinstance(request.body, TokenIds):
-            return b""
+            return b"", serving
         self.reencoded_outputs += 1
         tokens = self.encoder.encode_output(output.text)
-        # Where generation ended by itself the last token sampled was the end of turn, which the text does not show.
-        return tokens[:-TOKEN_BYTES] if output.finish_reason in ("length", "max_tokens") else tokens
+        sampled = len(tokens) // TOKEN_BYTES
+        if output.finish_reason in ("length", "max_tokens"):
+            tokens = tokens[:-TOKEN_BYTES]
+        else:
+            # Generation ended by itself: the last token sampled was the end of turn, which the text does not show.
+            sampled += 1
+        return tokens, serving._replace(finish_reason=output.finish_reason, sampled_tokens=sampled)
 
 
 class ServedModels:

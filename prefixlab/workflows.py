@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-import os
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from itertools import islice, pairwise
-from typing import Any, BinaryIO, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, BinaryIO
 
 from prefixlab import __version__
 from prefixlab.attribution.boundary import boundary_break
 from prefixlab.attribution.families import families_of
 from prefixlab.attribution.losses import losses_of
 from prefixlab.attribution.volatile_fields import Ladder, find_fields
-from prefixlab.contracts import Engine, ReadOptions
-from prefixlab.errors import BadRecord, PrefixlabError
-from prefixlab.findings import Input, Losses, Observed, Outcome, Report, RequestRow, Totals
-from prefixlab.prefix_tree import Match, PrefixTree
-from prefixlab.readers import read_requests, requests_of
+from prefixlab.contracts import Engine
+from prefixlab.deployments import Deployment, Marks, Served, deployment_of, engine_of, serve_log
+from prefixlab.errors import PrefixlabError
+from prefixlab.findings import Losses, Observed, Outcome, Report, RequestRow, Totals
+from prefixlab.intake import Progress, match_prompts, quiet, served_models, take
+from prefixlab.prefix_tree import Match
 from prefixlab.records import Prompt, Request
-from prefixlab.registry import engine_class
 from prefixlab.reporters.wording import counted
-from prefixlab.served_models import ServedModels
 from prefixlab.settings import AuditSettings
-
-Progress = Callable[[str, int], None]
-"""Told the name of a stage and how many requests it is through."""
-
-STEP = 512
-"""Requests between two words of progress."""
 
 
 def audit(
@@ -37,7 +26,7 @@ def audit(
     settings: AuditSettings,
     *,
     stdin: BinaryIO | None = None,
-    progress: Progress = lambda stage, count: None,
+    progress: Progress = quiet,
 ) -> Report:
     """How much of a log's prompt tokens could be reused, how much is lost, and to what.
 
@@ -46,28 +35,25 @@ def audit(
     Raises:
         PrefixlabError: the input or the settings are wrong; the message says what to do.
     """
-    engine_class(settings.engine)
-    models = ServedModels(
-        settings.tokenizers,
-        chat_template=settings.chat_template,
-        tool_arguments=settings.tool_arguments,
-        image_tokens=settings.image_tokens,
-        offline=settings.offline,
-    )
-    taken = _take(log, settings, models, stdin, progress)
+    engine_of(settings)
+    models = served_models(settings)
+    taken = take(log, settings, models, stdin, progress)
     prompts = taken.prompts
-    notes = list(taken.notes)
-    if not in_order(prompts):
-        prompts = sorted(prompts, key=lambda prompt: prompt.arrived_at or 0.0)
-        notes.append("The log is not in order of arrival; it was sorted by its time stamps.")
-    engine = _engine(settings, prompts)
     matches = match_prompts(prompts, progress)
+    deployment = deployment_of(settings, prompts, matches)
+    engine = deployment.engine
+    served = serve_log(deployment, prompts, matches)
     families = families_of(prompts, matches)
-    outcomes = [_outcome(prompt, match, engine) for prompt, match in zip(prompts, matches, strict=True)]
+    outcomes = [
+        _outcome(prompt, match, marks, engine)
+        for prompt, match, marks in zip(prompts, matches, served.marks, strict=True)
+    ]
     ladder = find_fields(prompts, matches, families, outcomes, engine, models.encode, cuts=models.cuts)
     losses = [
-        losses_of(outcome, aligned, shared, engine)
-        for outcome, aligned, shared in zip(outcomes, ladder.aligned_if_fixed, ladder.shared_if_fixed, strict=True)
+        losses_of(outcome, marks.local, marks.alive, aligned, shared, engine)
+        for outcome, marks, aligned, shared in zip(
+            outcomes, served.marks, ladder.aligned_if_fixed, ladder.shared_if_fixed, strict=True
+        )
     ]
     boundary = boundary_break(prompts, matches, outcomes, models.decode, len(ladder.fields) + 1)
     return Report(
@@ -75,12 +61,7 @@ def audit(
         inputs=taken.inputs,
         tokenizer=models.described(),
         chat_template=models.described_template(),
-        engine={
-            "name": settings.engine,
-            "block_size": engine.block_size,
-            "cache_tokens": None,
-            "min_tokens": engine.min_tokens,
-        },
+        engine=_described(settings, deployment, served),
         totals=Totals.of(outcomes, len(set(families.numbers))),
         warm=_warm(outcomes, prompts, families.numbers),
         losses=Losses(*[sum(column) for column in zip(*losses, strict=True)]) if losses else Losses(),
@@ -88,117 +69,65 @@ def audit(
         breaks=() if boundary is None else (boundary,),
         observed=_observed(prompts, outcomes),
         requests=_rows(prompts, outcomes, losses, ladder),
-        notes=(*notes, *models.notes(), *_without_text(prompts), *_unnamed(ladder), *_untagged(settings.by, prompts)),
+        notes=(
+            *taken.notes,
+            *models.notes(),
+            *_refused(served, prompts, engine),
+            *_without_text(prompts),
+            *_unnamed(ladder),
+            *_untagged(settings.by, prompts),
+        ),
         by=_by(settings.by, prompts, outcomes, families.numbers),
     )
 
 
-class _Taken(NamedTuple):
-    prompts: list[Prompt]
-    inputs: tuple[Input, ...]
-    notes: tuple[str, ...]
+def _described(settings: AuditSettings, deployment: Deployment, served: Served) -> dict[str, Any]:
+    """The engine and what it was given, for the report; options are there where they are not the default."""
+    engine = deployment.engine
+    described: dict[str, Any] = {
+        "name": settings.engine,
+        "block_size": engine.granularity,
+        "cache_tokens": engine.capacity_tokens,
+        "min_tokens": engine.min_tokens,
+    }
+    if settings.engine_options:
+        described["options"] = {key: str(value) for key, value in settings.engine_options.items()}
+    if deployment.lifetime is not None:
+        described["lifetime_seconds"] = deployment.lifetime
+    if deployment.replica_of is not None:
+        described["replicas"] = settings.replicas
+        described["routing"] = settings.routing or "round-robin"
+    if served.refused:
+        described["refused_requests"] = len(served.refused)
+    return described
 
 
-def _take(
-    log: Sequence[str] | Iterable[Request | Mapping[str, Any]],
-    settings: AuditSettings,
-    models: ServedModels,
-    stdin: BinaryIO | None,
-    progress: Progress,
-) -> _Taken:
-    """Read, render and tokenize, one request at a time; what stays is the prompts."""
-    refused: list[BadRecord] = []
-    options = ReadOptions(tags=settings.tags)
-    reading: Any
-    if log and isinstance(log, Sequence) and all(isinstance(path, str) for path in log):
-        reading = read_requests(
-            log,
-            options,
-            input_format=settings.input_format,
-            skip_bad=settings.skip_bad,
-            limit=settings.limit,
-            stdin=stdin,
-            digest=settings.digest,
-        )
-    else:
-        held = requests_of(log, options, refused=refused.append if settings.skip_bad else None)
-        reading = islice(held, settings.limit)
-    prompts: list[Prompt] = []
-    for request in reading:
-        try:
-            prompts.append(models.of(request).prompt(request))
-        except BadRecord as error:
-            if not settings.skip_bad:
-                raise
-            refused.append(error)
-        if not len(prompts) % STEP:
-            progress("reading", len(prompts))
-    skipped = Counter([error.path for error in refused])
-    inputs = [
-        replace(
-            one,
-            path=_portable(one.path),
-            requests=one.requests - skipped[one.path],
-            skipped=one.skipped + skipped[one.path],
-        )
-        for one in getattr(reading, "inputs", ())
-    ]
-    errors = [*getattr(reading, "errors", ()), *refused]
-    notes = list(getattr(reading, "notes", ()))
-    count = getattr(reading, "skipped", 0) + len(refused)
-    if count:
-        first = errors[0]
-        first = BadRecord(first.what, first.todo, path=_portable(first.path), line=first.line)
-        notes.insert(0, f"{counted(count, 'record was', 'records were')} skipped, the first: {first}")
-    return _Taken(prompts, tuple(inputs), tuple(notes))
-
-
-def _portable(path: str) -> str:
-    """A path as the report shows it: relative to where the command runs, or its last part, so that a report is the
-    same on every machine."""
-    if not os.path.isabs(path):
-        return path
-    relative = os.path.relpath(path)
-    return os.path.basename(path) if relative.startswith("..") else relative
-
-
-def in_order(prompts: Sequence[Prompt]) -> bool:
-    """Whether prompts stand in order of arrival; true where some have no time, for then the log's order counts."""
-    times = [prompt.arrived_at for prompt in prompts]
-    if any(time is None for time in times):
-        return True
-    return all(earlier <= later for earlier, later in pairwise(times))  # type: ignore[operator]
-
-
-def match_prompts(prompts: Sequence[Prompt], progress: Progress = lambda stage, count: None) -> list[Match]:
-    """The best earlier prompt of each prompt's namespace, with the ids they share."""
-    tree = PrefixTree(lambda number: prompts[number].tokens + prompts[number].output_tokens)
-    matches = []
-    for number, prompt in enumerate(prompts):
-        matches.append(tree.add(number, prompt.tokens, prompt.output_tokens, prompt.namespace))
-        if not number % STEP:
-            progress("matching", number)
-    return matches
-
-
-def _engine(settings: AuditSettings, prompts: Sequence[Prompt]) -> Engine:
-    units = {prompt.unit for prompt in prompts}
-    if len(units) > 1:
-        raise PrefixlabError(
-            "block-hash traces of different block sizes, or traces and texts, cannot be matched with one another",
-            "Audit them one at a time",
-        )
-    unit = units.pop() if units else 1
-    chosen = engine_class(settings.engine)
-    block_size = settings.block_size or (unit if unit > 1 else chosen.default_block_size)
-    engine: Engine = chosen(block_size=block_size)
-    return engine
-
-
-def _outcome(prompt: Prompt, match: Match, engine: Engine) -> Outcome:
+def _outcome(prompt: Prompt, match: Match, marks: Marks, engine: Engine) -> Outcome:
     shared = min(match.shared * prompt.unit, prompt.token_count)
-    aligned = engine.aligned_tokens(shared, prompt.token_count)
-    return Outcome(prompt.token_count, shared, aligned, aligned, match.matched).checked()
+    outcome = Outcome(prompt.token_count, shared, marks.aligned, marks.cached, match.matched).checked()
+    if marks.aligned > shared and not engine.reuses_moved_text:
+        raise ValueError(f"{engine.name} reuses more than is shared: {outcome}")
+    return outcome
+
+
+def _refused(served: Served, prompts: Sequence[Prompt], engine: Engine) -> list[str]:
+    """Requests that could never fit the cache are counted and the largest is named.
+
+    Raises:
+        PrefixlabError: that is all of them.
+    """
+    if not served.refused:
+        return []
+    largest = max([prompts[number] for number in served.refused], key=lambda prompt: prompt.token_count)
+    size = "the cache" if engine.capacity_tokens is None else f"the cache of {counted(engine.capacity_tokens, 'token')}"
+    if len(served.refused) == len(prompts):
+        raise PrefixlabError(
+            f"{size} is too small for every request of the log, the largest has {largest.token_count:,} prompt tokens",
+            "Give a larger one",
+        )
+    many = counted(len(served.refused), "request is", "requests are")
+    said = f"{many} larger than {size}, such as {largest.id} with {counted(largest.token_count, 'prompt token')}"
+    return [f"{said}: {engine.name} would refuse that, and nothing of it is cached."]
 
 
 def _without_text(prompts: Sequence[Prompt]) -> list[str]:

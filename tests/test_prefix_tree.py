@@ -14,21 +14,25 @@ def ids(tokens: list[int]) -> bytes:
     return struct.pack(f"<{len(tokens)}I", *tokens)
 
 
+def longest(mine: list[int], earlier: list[list[int]]) -> tuple[int, int | None]:
+    """How much of a sequence is equal to which earlier one, the latest of several."""
+    best: tuple[int, int | None] = (0, None)
+    for number, other in enumerate(earlier):
+        shared = 0
+        for left, right in zip(mine, other, strict=False):
+            if left != right:
+                break
+            shared += 1
+        if shared and shared >= best[0]:
+            best = shared, number
+    return best
+
+
 def naive(prompts: list[tuple[str, list[int], list[int]]]) -> list[Match]:
     answers = []
-    for number, (namespace, prompt, _) in enumerate(prompts):
-        best = Match(0, None)
-        for earlier, (other, tokens, generated) in enumerate(prompts[:number]):
-            if other != namespace:
-                continue
-            shared = 0
-            for left, right in zip(prompt, tokens + generated, strict=False):
-                if left != right:
-                    break
-                shared += 1
-            if shared and shared >= best.shared:
-                best = Match(shared, earlier)
-        answers.append(best)
+    for number, (namespace, prompt, generated) in enumerate(prompts):
+        earlier = [tokens + output if other == namespace else [] for other, tokens, output in prompts[:number]]
+        answers.append(Match(*longest(prompt, earlier), *longest(prompt + generated, earlier)))
     return answers
 
 
@@ -65,12 +69,12 @@ def test_a_difference_anywhere_in_a_long_edge_is_found(length: int, at: int) -> 
 
 
 def test_a_repeat_shares_all_of_its_tokens() -> None:
-    assert walked([("", [1, 2, 3], []), ("", [1, 2, 3], [])])[1] == Match(3, 0)
+    assert walked([("", [1, 2, 3], []), ("", [1, 2, 3], [])])[1] == Match(3, 0, 3, 0)
 
 
 def test_generated_tokens_are_shared_but_are_no_part_of_the_prompt() -> None:
     answers = walked([("", [1, 2], [3, 4]), ("", [1, 2, 3, 4, 5], []), ("", [1, 2, 3], [4])])
-    assert answers == [Match(0, None), Match(4, 0), Match(3, 1)]
+    assert answers == [Match(0, None, 0, None), Match(4, 0, 4, 0), Match(3, 1, 4, 1)]
 
 
 @given(st.lists(st.tuples(sequence, sequence, st.lists(few, max_size=3)), max_size=30))

@@ -6,19 +6,31 @@ from prefixlab.contracts import Engine
 from prefixlab.findings import Losses, Outcome
 
 
-def losses_of(outcome: Outcome, aligned_if_fixed: int, shared_if_fixed: int, engine: Engine) -> Losses:
+def losses_of(
+    outcome: Outcome, local: int, alive: int, aligned_if_fixed: int, shared_if_fixed: int, engine: Engine
+) -> Losses:
     """The losses of one request; with the cached tokens they are its prompt, exactly.
 
-    Marks on the prompt: `cached <= aligned <= aligned if fixed <= shared if fixed <= prompt`. What lies between
-    `aligned if fixed` and `shared if fixed` is denied by the engine: by its last-token rule, or by the block.
+    Marks on the prompt: `cached <= alive <= local <= aligned <= aligned if fixed <= shared if fixed <= prompt`. `local`
+    is what an unlimited cache of the request's server would have had, `alive` what of it had not expired. What lies
+    between `aligned if fixed` and `shared if fixed` is denied by the engine: by its minimum, by its last-token rule, or
+    by the block.
     """
     prompt_tokens = outcome.prompt_tokens
     shared = max(aligned_if_fixed, min(shared_if_fixed, prompt_tokens))
-    last_token = min(engine.last_token_loss(shared, prompt_tokens), shared - aligned_if_fixed)
+    denied = shared - aligned_if_fixed
+    last_token = min(engine.last_token_loss(shared, prompt_tokens), denied)
+    below_minimum = 0
+    if engine.min_tokens and not aligned_if_fixed:
+        whole = shared - shared % engine.granularity
+        below_minimum = min(max(whole - last_token, 0), denied - last_token)
     return Losses(
         first_seen=prompt_tokens - shared,
         volatile=aligned_if_fixed - outcome.aligned_tokens,
-        partial_block=shared - aligned_if_fixed - last_token,
+        partial_block=denied - last_token - below_minimum,
         last_token=last_token,
-        evicted=outcome.aligned_tokens - outcome.cached_tokens,
+        below_minimum=below_minimum,
+        evicted=alive - outcome.cached_tokens,
+        expired=local - alive,
+        isolated=outcome.aligned_tokens - local,
     )

@@ -69,7 +69,7 @@ def find_fields(
     best = [outcome.aligned_tokens for outcome in outcomes]
     shared = [outcome.raw_shared_tokens for outcome in outcomes]
     partners = partners_of(matches, families.numbers)
-    places = collect_places(prompts, partners, families, engine.block_size)
+    places = collect_places(prompts, partners, families, engine.granularity)
     sites = _sites(places, prompts, families.numbers)
     count_breaks(sites, prompts, partners, matches)
     replay = FixReplay(prompts, sites, engine, encode, cuts=cuts)

@@ -37,6 +37,9 @@ _FACTS = {
     "lora": ("lora", "lora_name", "lora_request", "lora_path"),
     "cache_salt": ("cache_salt",),
     "extra_key": ("extra_key",),
+    "priority": ("priority",),
+    "prompt_logprobs": ("prompt_logprobs",),
+    "cache_prompt": ("cache_prompt",),
 }  # fmt: skip
 _TAGS = {
     "tenant": ("tenant", "tenant_id", "tenantId", "organization", "organization_id", "org", "org_id", "customer_id",

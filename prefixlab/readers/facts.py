@@ -13,7 +13,7 @@ from prefixlab.readers.envelope import Envelope, shape_of
 from prefixlab.readers.json_paths import look_up
 from prefixlab.readers.timestamps import to_seconds
 from prefixlab.readers.usage import observed_tokens
-from prefixlab.records import Body, Location, Namespace, Output, Request
+from prefixlab.records import SERVED_PLAINLY, Body, Location, Namespace, Output, Request, Serving
 
 _HOST = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*")
 _namespace = lru_cache(maxsize=4096)(Namespace)
@@ -40,6 +40,7 @@ def make_request(
     arrived, ended = arrived_at, ended_at
     cached = total = None
     lora = salt = extra = ""
+    serving = SERVED_PLAINLY
     tags: dict[str, str] = {}
     metadata = False
     for layer, shape in envelope.layers:
@@ -67,8 +68,10 @@ def make_request(
                 lora = lora or _lora_name(value)
             elif field == "cache_salt":
                 salt = salt or scalar(value) or ""
-            else:
+            elif field == "extra_key":
                 extra = extra or scalar(value) or ""
+            else:
+                serving = _served(serving, field, value)
         if shape.has_usage and cached is None:
             cached, counted = observed_tokens(layer)
             total = counted if counted is not None else total
@@ -90,7 +93,18 @@ def make_request(
         output,
         cached,
         total,
+        serving,
     )
+
+
+def _served(serving: Serving, field: str, value: Any) -> Serving:
+    """What one field says of how the request was served; values of another type than the engine's say nothing."""
+    if field == "priority":
+        return serving._replace(priority=value) if type(value) is int else serving
+    if field == "prompt_logprobs":
+        # A number of alternatives, 0 included; an answer's list of them says the same.
+        return serving._replace(prompt_logprobs=value is not False)
+    return serving._replace(cache_prompt=value) if type(value) is bool else serving
 
 
 def scalar(value: Any) -> str | None:

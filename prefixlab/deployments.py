@@ -1,0 +1,209 @@
+"""An engine at work on a log: what it takes from its cache for every request, and what denies it the rest."""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from prefixlab.contracts import Engine
+from prefixlab.engine_requests import EngineRequest, engine_requests
+from prefixlab.errors import PrefixlabError
+from prefixlab.intake import unit_of
+from prefixlab.prefix_tree import Match, PrefixTree
+from prefixlab.records import Prompt
+from prefixlab.registry import engine_kind, engine_named
+from prefixlab.routing import replicas_of
+from prefixlab.settings import AuditSettings
+
+
+def deployment_of(settings: AuditSettings, prompts: Sequence[Prompt], matches: Sequence[Match]) -> Deployment:
+    """What the settings describe, for these prompts.
+
+    Raises:
+        PrefixlabError: an option cannot be, or not with these prompts.
+    """
+    unit = unit_of(prompts)
+    engine = engine_of(settings, unit)
+    lifetime = None if settings.ttl is None else seconds_of(settings.ttl)
+    replica_of = None
+    if settings.replicas > 1:
+        replica_of = replicas_of(prompts, matches, settings.replicas, settings.routing or "round-robin")
+    return Deployment(engine, replica_of, lifetime)
+
+
+def engine_of(settings: AuditSettings, unit: int = 1) -> Engine:
+    """The engine of the settings, with its capacity. The block of a trace is its `unit`, where none is given."""
+    kind = engine_kind(settings.engine)
+    block_size = settings.block_size
+    if block_size is None and unit > 1 and kind.block_option and kind.block_option not in settings.engine_options:
+        block_size = unit
+    engine = engine_named(settings.engine, settings.engine_options, block_size)
+    if settings.cache_tokens is not None:
+        return engine.with_capacity(settings.cache_tokens)
+    if settings.cache_blocks is not None:
+        return engine.with_capacity(settings.cache_blocks * engine.granularity)
+    if settings.kv_budget is not None:
+        return engine.with_capacity(_tokens_in(settings))
+    return engine
+
+
+def _tokens_in(settings: AuditSettings) -> int:
+    """Tokens that the memory for keys and values holds."""
+    from prefixlab.kv_memory import tokens_in_budget
+    from prefixlab.kv_memory.quantities import parse_bytes
+
+    budget = settings.kv_budget
+    assert budget is not None
+    assert settings.model_config is not None
+    size = parse_bytes(budget) if isinstance(budget, str) else budget
+    return tokens_in_budget(os.fspath(settings.model_config), size, settings.kv_dtype)
+
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def seconds_of(time: str | float) -> float:
+    """Seconds of a number, or of a text such as `90`, `5m`, `1h`.
+
+    Raises:
+        PrefixlabError: it is no time, or not above zero.
+    """
+    seconds = float("nan")
+    if isinstance(time, str):
+        text = time.strip().lower()
+        unit = _UNITS.get(text[-1:])
+        with suppress(ValueError):
+            seconds = float(text if unit is None else text[:-1]) * (unit or 1)
+    else:
+        seconds = float(time)
+    if not 0 < seconds < float("inf"):
+        raise PrefixlabError(f"--ttl {time} is no time", "Give seconds, or a time such as 5m, 1h")
+    return seconds
+
+
+class Deployment(NamedTuple):
+    """Servers with one engine each, and how long their caches keep what is not used again."""
+
+    engine: Engine
+    replica_of: Sequence[int] | None = None
+    """The server of each request; None: there is one."""
+    lifetime: float | None = None
+    """Seconds since the last use; None: no end."""
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether it could keep less than one server with an unlimited cache."""
+        engine = self.engine
+        return (
+            self.replica_of is not None
+            or self.lifetime is not None
+            or engine != engine.with_capacity(None)
+            or not engine.is_rule_exact
+        )
+
+
+class Marks(NamedTuple):
+    """Marks on the prompt of one request, in tokens: each cause of a loss lies between two of them."""
+
+    cached: int
+    alive: int
+    """What an unlimited cache of the server would have had, with the lifetime."""
+    local: int
+    """The same without an end of life."""
+    aligned: int
+    """The same on one server for all."""
+
+
+class Served(NamedTuple):
+    """The marks of every request, and the numbers of those that the engine refuses."""
+
+    marks: list[Marks]
+    refused: list[int]
+
+
+def serve_log(deployment: Deployment, prompts: Sequence[Prompt], matches: Sequence[Match]) -> Served:
+    """Serve the prompts one after another. `matches` are those on one server without an end of life."""
+    engine = deployment.engine
+    if not deployment.is_limited:
+        aligned = _aligned(engine, engine_requests(prompts, matches))
+        return Served([Marks(tokens, tokens, tokens, tokens) for tokens in aligned], [])
+    unlimited = engine.with_capacity(None)
+    aligned = _unlimited(unlimited, prompts, matches, None)
+    local, alive, living = aligned, aligned, matches
+    if deployment.replica_of is not None:
+        living = match_within(prompts, deployment.replica_of, None)
+        local = alive = _unlimited(unlimited, prompts, living, deployment.replica_of)
+    if deployment.lifetime is not None:
+        living = match_within(prompts, deployment.replica_of, deployment.lifetime)
+        alive = _unlimited(unlimited, prompts, living, deployment.replica_of)
+    served = serve(engine, engine_requests(prompts, living), deployment.replica_of)
+    marks = []
+    for cached, still, near, everywhere in zip(served, alive, local, aligned, strict=True):
+        tokens = cached or 0
+        still = max(still, tokens)
+        near = max(near, still)
+        marks.append(Marks(tokens, still, near, max(everywhere, near)))
+    return Served(marks, [number for number, cached in enumerate(served) if cached is None])
+
+
+def serve(
+    engine: Engine, requests: Iterable[EngineRequest], replica_of: Sequence[int] | None = None
+) -> list[int | None]:
+    """What the engine takes from its cache for each request; None where it refuses the request.
+
+    Each server has a cache of its own.
+    """
+    if replica_of is None:
+        cache = engine.cache()
+        return [cache.serve(request) for request in requests]
+    caches = [engine.cache() for _ in range(max(replica_of, default=0) + 1)]
+    return [caches[replica].serve(request) for replica, request in zip(replica_of, requests, strict=True)]
+
+
+def match_within(prompts: Sequence[Prompt], replica_of: Sequence[int] | None, lifetime: float | None) -> list[Match]:
+    """The best earlier sequence of the same server and namespace that was used within the lifetime."""
+    tree = PrefixTree(lambda number: prompts[number].tokens + prompts[number].output_tokens)
+    alive_from = first_alive(prompts, lifetime)
+    matches = []
+    for number, prompt in enumerate(prompts):
+        namespace: Any = prompt.namespace if replica_of is None else (replica_of[number], prompt.namespace)
+        matches.append(tree.add(number, prompt.tokens, prompt.output_tokens, namespace, alive_from[number]))
+    return matches
+
+
+def first_alive(prompts: Sequence[Prompt], lifetime: float | None) -> Sequence[int]:
+    """For each request the number of the first one whose text has not expired when it arrives.
+
+    Raises:
+        PrefixlabError: a lifetime is given and a request has no time of arrival.
+    """
+    if lifetime is None:
+        return [0] * len(prompts)
+    times = [prompt.arrived_at for prompt in prompts]
+    known = [time for time in times if time is not None]
+    if len(known) < len(times):
+        lacking = times.index(None)
+        path, line = prompts[lacking].location
+        raise PrefixlabError(
+            "a lifetime needs the time of every request, and this one has none",
+            "Log a timestamp, or leave --ttl out",
+            path=path,
+            line=line,
+        )
+    return [bisect_left(known, time - lifetime) for time in known]
+
+
+def _aligned(engine: Engine, requests: Iterable[EngineRequest]) -> list[int]:
+    return [engine.aligned_tokens(request.shared_tokens, request.prompt_tokens) for request in requests]
+
+
+def _unlimited(
+    engine: Engine, prompts: Sequence[Prompt], matches: Sequence[Match], replica_of: Sequence[int] | None
+) -> list[int]:
+    requests = engine_requests(prompts, matches)
+    if engine.is_rule_exact:
+        return _aligned(engine, requests)
+    return [tokens or 0 for tokens in serve(engine, requests, replica_of)]
