@@ -17,10 +17,15 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from prefixlab.errors import PrefixlabError as PrefixlabError
     from prefixlab.python_api import audit as audit
+    from prefixlab.python_api import simulate as simulate
 
-_PUBLIC = {"audit": "prefixlab.python_api", "PrefixlabError": "prefixlab.errors"}
+_PUBLIC = {
+    "audit": "prefixlab.python_api",
+    "simulate": "prefixlab.python_api",
+    "PrefixlabError": "prefixlab.errors",
+}
 
-__all__ = ["PrefixlabError", "__version__", "audit"]
+__all__ = ["PrefixlabError", "__version__", "audit", "simulate"]
 
 
 def __getattr__(name: str) -> Any:

@@ -128,7 +128,7 @@ def serve_log(deployment: Deployment, prompts: Sequence[Prompt], matches: Sequen
     """Serve the prompts one after another. `matches` are those on one server without an end of life."""
     engine = deployment.engine
     if not deployment.is_limited:
-        aligned = _aligned(engine, engine_requests(prompts, matches))
+        aligned = _unlimited(engine, prompts, matches, None)
         return Served([Marks(tokens, tokens, tokens, tokens) for tokens in aligned], [])
     unlimited = engine.with_capacity(None)
     aligned = _unlimited(unlimited, prompts, matches, None)
@@ -196,14 +196,16 @@ def first_alive(prompts: Sequence[Prompt], lifetime: float | None) -> Sequence[i
     return [bisect_left(known, time - lifetime) for time in known]
 
 
-def _aligned(engine: Engine, requests: Iterable[EngineRequest]) -> list[int]:
-    return [engine.aligned_tokens(request.shared_tokens, request.prompt_tokens) for request in requests]
-
-
 def _unlimited(
     engine: Engine, prompts: Sequence[Prompt], matches: Sequence[Match], replica_of: Sequence[int] | None
 ) -> list[int]:
+    """What an engine with an unlimited cache takes from it for each request."""
     requests = engine_requests(prompts, matches)
-    if engine.is_rule_exact:
-        return _aligned(engine, requests)
+    if engine.is_rule_exact and all([_is_served_plainly(prompt) for prompt in prompts]):
+        return [engine.aligned_tokens(request.shared_tokens, request.prompt_tokens) for request in requests]
     return [tokens or 0 for tokens in serve(engine, requests, replica_of)]
+
+
+def _is_served_plainly(prompt: Prompt) -> bool:
+    """Whether the request asked for nothing that keeps an engine from reading its cache."""
+    return prompt.serving.cache_prompt and not prompt.serving.prompt_logprobs

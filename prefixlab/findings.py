@@ -15,6 +15,8 @@ class Outcome(NamedTuple):
     aligned_tokens: int
     cached_tokens: int
     matched: int | None
+    refused: bool = False
+    """Whether the engine refuses the request, because its cache could never hold it."""
 
     def checked(self) -> Outcome:
         """The outcome itself, once its figures are known to be in order."""

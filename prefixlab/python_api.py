@@ -9,11 +9,12 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from prefixlab.errors import PrefixlabError
-from prefixlab.findings import Report
+from prefixlab.findings import Outcome, Report
 from prefixlab.records import Request
 from prefixlab.reporters import tables
 from prefixlab.settings import AuditSettings
 from prefixlab.workflows import audit as _audit
+from prefixlab.workflows import simulate as _simulate
 
 if TYPE_CHECKING:
     import pandas
@@ -55,6 +56,26 @@ def audit(
     tokenizers: Any = () if tokenizer is None else (tokenizer,) if isinstance(tokenizer, str) else tokenizer
     report = _audit(_log(requests_or_path), AuditSettings(tokenizers=tokenizers, engine=engine, **options))
     return AuditReport(**{name.name: getattr(report, name.name) for name in fields(report)})
+
+
+def simulate(
+    requests: Iterable[Request | Mapping[str, Any]], engine: str = "vllm", **options: Any
+) -> list[Outcome]:
+    """The engine alone, on token ids: what it takes from its cache for each request, one served after the other.
+
+    Each request is a mapping with `prompt_token_ids` and, where known, `output_token_ids`, `cache_salt`, `extra_key`,
+    `lora`, `arrived_at`, `priority`, `prompt_logprobs`, `finish_reason`, `cache_prompt`. Where all have a time of
+    arrival, they are served in that order. `options` are those that `prefixlab engines NAME` lists, such as
+    `num_gpu_blocks`. The outcomes stand in the order of serving; each has `cached_tokens`, and `aligned_tokens` of an
+    unlimited cache.
+
+    Raises:
+        PrefixlabError: a request or an option cannot be; the message says what to do.
+    """
+    log = _log(requests)
+    if isinstance(log, list):
+        raise PrefixlabError("simulate takes requests, not paths", "Audit a file with pl.audit")
+    return _simulate(log, engine, options)
 
 
 def _log(given: Any) -> list[str] | Iterator[Request | Mapping[str, Any]]:

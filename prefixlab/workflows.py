@@ -44,10 +44,7 @@ def audit(
     engine = deployment.engine
     served = serve_log(deployment, prompts, matches)
     families = families_of(prompts, matches)
-    outcomes = [
-        _outcome(prompt, match, marks, engine)
-        for prompt, match, marks in zip(prompts, matches, served.marks, strict=True)
-    ]
+    outcomes = _outcomes(prompts, matches, served, engine)
     ladder = find_fields(prompts, matches, families, outcomes, engine, models.encode, cuts=models.cuts)
     losses = [
         losses_of(outcome, marks.local, marks.alive, aligned, shared, engine)
@@ -81,6 +78,23 @@ def audit(
     )
 
 
+def simulate(
+    requests: Iterable[Request | Mapping[str, Any]], engine: str, options: Mapping[str, object]
+) -> list[Outcome]:
+    """What an engine takes from its cache for each of some requests logged as token ids or block hashes, in order of
+    arrival.
+
+    Raises:
+        PrefixlabError: a request or an option cannot be; the message says what to do.
+    """
+    settings = AuditSettings(tokenizers=("none",), engine=engine, engine_options=options, digest=False)
+    engine_of(settings)
+    prompts = take(requests, settings, served_models(settings), None, quiet).prompts
+    matches = match_prompts(prompts)
+    deployment = deployment_of(settings, prompts, matches)
+    return _outcomes(prompts, matches, serve_log(deployment, prompts, matches), deployment.engine)
+
+
 def _described(settings: AuditSettings, deployment: Deployment, served: Served) -> dict[str, Any]:
     """The engine and what it was given, for the report; options are there where they are not the default."""
     engine = deployment.engine
@@ -102,12 +116,19 @@ def _described(settings: AuditSettings, deployment: Deployment, served: Served) 
     return described
 
 
-def _outcome(prompt: Prompt, match: Match, marks: Marks, engine: Engine) -> Outcome:
-    shared = min(match.shared * prompt.unit, prompt.token_count)
-    outcome = Outcome(prompt.token_count, shared, marks.aligned, marks.cached, match.matched).checked()
-    if marks.aligned > shared and not engine.reuses_moved_text:
-        raise ValueError(f"{engine.name} reuses more than is shared: {outcome}")
-    return outcome
+def _outcomes(
+    prompts: Sequence[Prompt], matches: Sequence[Match], served: Served, engine: Engine
+) -> list[Outcome]:
+    refused = frozenset(served.refused)
+    outcomes = []
+    for number, (prompt, match, marks) in enumerate(zip(prompts, matches, served.marks, strict=True)):
+        tokens = prompt.token_count
+        shared = min(match.shared * prompt.unit, tokens)
+        outcome = Outcome(tokens, shared, marks.aligned, marks.cached, match.matched, number in refused).checked()
+        if marks.aligned > shared and not engine.reuses_moved_text:
+            raise ValueError(f"{engine.name} reuses more than is shared: {outcome}")
+        outcomes.append(outcome)
+    return outcomes
 
 
 def _refused(served: Served, prompts: Sequence[Prompt], engine: Engine) -> list[str]:
