@@ -29,6 +29,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from prefixlab.engines.longest_prefix import shared_bytes
+from prefixlab.engines.option_checks import check_number, check_switch, check_whole
 from prefixlab.engines.prompt_store import PromptStore, length, shared_tokens, single
 from prefixlab.errors import PrefixlabError
 from prefixlab.records import TOKEN_BYTES
@@ -40,6 +41,8 @@ SLOTS_IF_NOT_GIVEN: Final = 4
 LEAST_SIMILARITY: Final = single(0.1)
 """`--slot-prompt-similarity`."""
 MOST_LOST: Final = 0.5
+LEAST_CONTEXT: Final = 2
+"""A slot takes only prompts shorter than its context."""
 MEBIBYTE: Final = 1024 * 1024
 
 _ID: Final = Struct("<I")
@@ -51,6 +54,8 @@ class LlamaServer:
     summary: ClassVar[str] = "slots with their last sequence, whole prompts in host memory; the last token computed"
     follows: ClassVar[str] = "llama.cpp 7e4c0a9 (November 2026)"
     block_option: ClassVar[str | None] = None
+    min_tokens: ClassVar[int] = 0
+    is_rule_exact: ClassVar[bool] = False
 
     slots: int | None = field(
         default=None, metadata={"help": "slots (-np); 4 with one KV buffer for all if not given, as the server has it"}
@@ -76,20 +81,18 @@ class LlamaServer:
     )
 
     def __post_init__(self) -> None:
-        if self.slots is not None and self.slots < 1:
-            raise PrefixlabError(f"llama-server cannot have {self.slots} slots", "Give 1 or more")
-        if self.cache_ram_mib < -1:
+        check_whole("slots", self.slots, least=1, or_none=True)
+        check_whole("cache_ram_mib", self.cache_ram_mib, least=-1)
+        check_whole("cache_reuse", self.cache_reuse, least=0)
+        check_whole("n_ctx", self.n_ctx, least=1, or_none=True)
+        if self.kv_unified is not None:
+            check_switch("kv_unified", self.kv_unified)
+        check_switch("cache_idle_slots", self.cache_idle_slots)
+        check_number("bytes_per_token", self.bytes_per_token, or_none=True)
+        if self.slot_tokens is not None and self.slot_tokens < LEAST_CONTEXT:
             raise PrefixlabError(
-                f"{self.cache_ram_mib} MiB of host memory cannot be", "Give 0 for none, -1 for no limit, or a size"
+                f"n_ctx={self.n_ctx} leaves a slot no room for a prompt", "Give a larger n_ctx or fewer slots"
             )
-        if self.cache_reuse < 0:
-            raise PrefixlabError(f"a run of {self.cache_reuse} tokens cannot be", "Give cache_reuse 0 or more")
-        if self.n_ctx is not None and self.slot_tokens is not None and self.slot_tokens < 2:
-            raise PrefixlabError(
-                f"a context of {self.n_ctx} tokens leaves a slot no room for a prompt", "Give more n_ctx or fewer slots"
-            )
-        if self.bytes_per_token is not None and self.bytes_per_token <= 0:
-            raise PrefixlabError(f"a token of {self.bytes_per_token} bytes cannot be", "Give more than 0")
 
     @property
     def slot_count(self) -> int:
@@ -109,10 +112,6 @@ class LlamaServer:
         return 1
 
     @property
-    def min_tokens(self) -> int:
-        return 0
-
-    @property
     def reuses_moved_text(self) -> bool:
         """Whether more can be reused than is shared from the start."""
         return self.cache_reuse > 0
@@ -123,7 +122,14 @@ class LlamaServer:
     def last_token_loss(self, shared_tokens: int, prompt_tokens: int) -> int:
         return shared_tokens - self.aligned_tokens(shared_tokens, prompt_tokens)
 
-    def with_capacity(self, cache_tokens: int) -> Self:
+    @property
+    def capacity_tokens(self) -> int | None:
+        return self.n_ctx
+
+    def with_capacity(self, cache_tokens: int | None) -> Self:
+        """So many tokens of KV memory; without limit, host memory has none either, where there is any."""
+        if cache_tokens is None and self.cache_ram_mib:
+            return replace(self, n_ctx=None, cache_ram_mib=-1)
         return replace(self, n_ctx=cache_tokens)
 
     def cache(self) -> LlamaServerCache:

@@ -209,5 +209,5 @@ class RadixTree:
             heapq.heapify(self._queue)
 
     def _shared(self, edge: bytes, key: bytes, at: int) -> int:
-        """Bytes, in whole pages, that `edge` has in common with `key` from `at` on; one page at least, it was found by."""
+        """Bytes, in whole pages, that `edge` has in common with `key` from `at` on; one page at the least."""
         return shared_bytes(edge, key, at) // self._page_bytes * self._page_bytes

@@ -25,6 +25,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
+from prefixlab.engines import block_rule
+from prefixlab.engines.option_checks import check_choice, check_whole
 from prefixlab.engines.radix_tree import POLICIES, RadixTree
 from prefixlab.errors import PrefixlabError
 from prefixlab.records import TOKEN_BYTES
@@ -42,6 +44,9 @@ class Sglang:
     summary: ClassVar[str] = "radix tree of whole pages (1 token by default), whole leaves evicted; last token computed"
     follows: ClassVar[str] = "SGLang 0.5.23"
     block_option: ClassVar[str | None] = "page_size"
+    reuses_moved_text: ClassVar[bool] = False
+    min_tokens: ClassVar[int] = 0
+    is_rule_exact: ClassVar[bool] = True
 
     page_size: int = field(default=1, metadata={"help": "tokens a page (--page-size)"})
     capacity_tokens: int | None = field(
@@ -54,10 +59,9 @@ class Sglang:
     )
 
     def __post_init__(self) -> None:
-        if self.page_size < 1:
-            raise PrefixlabError(f"a page of {self.page_size} tokens cannot be", "Give --block-size 1 or more")
-        if self.policy not in POLICIES:
-            raise PrefixlabError(f"SGLang has no eviction policy {self.policy!r}", f"Give one of {', '.join(POLICIES)}")
+        check_whole("page_size", self.page_size, least=1)
+        check_whole("capacity_tokens", self.capacity_tokens, least=1, or_none=True)
+        check_choice("policy", self.policy, tuple(POLICIES))
         if self.capacity_tokens is not None and self.capacity_tokens < self.page_size:
             raise PrefixlabError(
                 f"a cache of {self.capacity_tokens} tokens does not hold one page of {self.page_size}",
@@ -68,23 +72,13 @@ class Sglang:
     def granularity(self) -> int:
         return self.page_size
 
-    @property
-    def min_tokens(self) -> int:
-        return 0
-
-    @property
-    def reuses_moved_text(self) -> bool:
-        return False
-
     def aligned_tokens(self, shared_tokens: int, prompt_tokens: int) -> int:
-        pages = min(shared_tokens // self.page_size, max(prompt_tokens - 1, 0) // self.page_size)
-        return pages * self.page_size
+        return block_rule.aligned_tokens(self.page_size, shared_tokens, prompt_tokens)
 
     def last_token_loss(self, shared_tokens: int, prompt_tokens: int) -> int:
-        whole = shared_tokens // self.page_size * self.page_size
-        return whole - self.aligned_tokens(shared_tokens, prompt_tokens)
+        return block_rule.last_token_loss(self.page_size, shared_tokens, prompt_tokens)
 
-    def with_capacity(self, cache_tokens: int) -> Self:
+    def with_capacity(self, cache_tokens: int | None) -> Self:
         return replace(self, capacity_tokens=cache_tokens)
 
     def cache(self) -> SglangCache:
