@@ -1,0 +1,349 @@
+"""`curve`, the chain of its stages: a log goes in, reuse at every cache size comes out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, BinaryIO, NamedTuple
+
+from prefixlab import __version__
+from prefixlab.capacity.chains import Chains, chains_of
+from prefixlab.capacity.clairvoyant import Clairvoyant
+from prefixlab.capacity.conversations import Conversations
+from prefixlab.capacity.lru_stack import Reuses, reuses_of
+from prefixlab.capacity.popular_prefixes import PopularPrefixes, Prefix
+from prefixlab.capacity.prompt_origins import origins_between
+from prefixlab.capacity.size_curve import SizeCurve, knee_of
+from prefixlab.contracts import Engine
+from prefixlab.errors import PrefixlabError
+from prefixlab.intake import Progress, match_prompts, quiet, served_models, take, unit_of
+from prefixlab.prefix_tree import Match
+from prefixlab.records import TOKEN_BYTES, Prompt, Request
+from prefixlab.registry import engine_named
+from prefixlab.reporters.wording import counted, number
+from prefixlab.reuse_curve import NEARLY_ALL, Axis, CurvePoint, KneePoint, PopularPrefix, ReuseCurve, TagCurve
+from prefixlab.served_models import ServedModels
+from prefixlab.settings import LogSettings
+
+_LINE = 240
+"""Sizes of the line for plots; a plot has no more columns."""
+_WORDS = 12
+"""Tokens of a popular prefix that are shown, from its start and from its end."""
+_NO_TAG = "(none)"
+
+
+@dataclass(frozen=True, slots=True)
+class CurveSettings(LogSettings):
+    """The options of `curve`, with the defaults of the command line."""
+
+    engine: str = "vllm"
+    block_size: int | None = None
+    """None: the engine's own default, or the block of a block-hash trace."""
+    sizes: tuple[str, ...] = ()
+    """Cache sizes: tokens, or memory such as `20GiB` with `model_config`. Empty: `points` of them, evenly over the
+    logarithm, from what the largest request needs to where the curve is flat."""
+    points: int = 15
+    model_config: str | os.PathLike[str] | None = None
+    kv_dtype: str | None = None
+    top: int = 5
+    """Popular prefixes to list."""
+
+    def __post_init__(self) -> None:
+        # `super()` knows no class with slots by this name.
+        LogSettings.__post_init__(self)
+        if isinstance(self.sizes, str) or not all([isinstance(size, str) for size in self.sizes]):
+            raise PrefixlabError(f"sizes={self.sizes!r} cannot be", "Give texts such as '50000' or '20GiB'")
+        for name, value, least in (("points", self.points, 2), ("top", self.top, 0)):
+            if type(value) is not int or value < least:
+                raise PrefixlabError(f"--{name} {value} cannot be", f"Give {least} or more")
+        if self.block_size is not None and (type(self.block_size) is not int or self.block_size < 1):
+            raise PrefixlabError(f"--block-size {self.block_size} cannot be", "Give 1 or more")
+        if self.kv_dtype is not None and self.model_config is None:
+            raise PrefixlabError("--dtype says nothing without a model", "Give --model-config config.json as well")
+
+
+class _Log(NamedTuple):
+    prompts: list[Prompt]
+    matches: list[Match]
+    block: int
+    """Tokens a block."""
+
+
+def curve(
+    log: Sequence[str] | Iterable[Request | Mapping[str, Any]],
+    settings: CurveSettings,
+    *,
+    stdin: BinaryIO | None = None,
+    progress: Progress = quiet,
+) -> ReuseCurve:
+    """How much of a log's prompt tokens a cache of any size reuses, and what the best cache of that size could.
+
+    `log` holds the paths of logs, or requests, or records as a log would have them.
+
+    Raises:
+        PrefixlabError: the input or the settings are wrong; the message says what to do.
+    """
+    _engine(settings, 1)
+    axis = _axis(settings)
+    asked = [_asked_tokens(size, axis) for size in settings.sizes]
+    models = served_models(settings)
+    taken = take(log, settings, models, stdin, progress)
+    prompts = taken.prompts
+    engine = _engine(settings, unit_of(prompts))
+    block = engine.granularity
+    matches = match_prompts(prompts, progress)
+    chains = chains_of(prompts, matches, block)
+    reuses = reuses_of(chains)
+    shape = SizeCurve(zip(reuses.least, reuses.blocks, strict=True))
+    bound = Clairvoyant(chains, reuses)
+    sizes = _sizes(asked, settings.points, chains, shape, block)
+    refusals = _Refusals(_Log(prompts, matches, block), chains)
+    points = []
+    for at, size in enumerate(sizes):
+        progress("sizes", at)
+        points.append(refusals.point(size) if size < chains.largest else _point(size, block, shape, bound))
+    conversations = Conversations(prompts, matches)
+    popular = PopularPrefixes(chains) if settings.top else None
+    smallest = chains.largest
+    return ReuseCurve(
+        version=__version__,
+        inputs=taken.inputs,
+        tokenizer=models.described(),
+        chat_template=models.described_template(),
+        engine={"name": settings.engine, "block_size": block, "cache_tokens": None, "min_tokens": engine.min_tokens},
+        requests=len(prompts),
+        prompt_tokens=sum(chains.prompt_tokens),
+        largest_tokens=smallest * block,
+        points=tuple(points),
+        line=tuple([(size * block, shape.at(size) * block) for size in _evenly(smallest, shape.flat_from, _LINE)]),
+        unlimited_tokens=shape.unlimited * block,
+        all_tokens=max(shape.flat_from, smallest) * block,
+        flat_tokens=_flat(shape, smallest, block),
+        knee=_knee(shape, smallest, block),
+        conversations=conversations.count,
+        conversations_are_sessions=conversations.are_sessions,
+        within_tokens=_within(conversations, reuses, block),
+        most_sent=_shown(popular.by_count(settings.top), prompts, block, models) if popular else (),
+        most_tokens=_shown(popular.by_volume(settings.top), prompts, block, models) if popular else (),
+        by=_by(settings.by, prompts, reuses, chains, sizes, block),
+        axis=axis,
+        notes=(*taken.notes, *models.notes(), *_untagged(settings.by, prompts), *refusals.notes, *_unlike(engine, chains)),
+    )
+
+
+# --- engine, axis, sizes ----------------------------------------------------------------------------------------------
+
+
+def _engine(settings: CurveSettings, unit: int) -> Engine:
+    block = settings.block_size or (unit if unit > 1 else None)
+    engine = engine_named(settings.engine, {}, block)
+    if engine.block_option is None or engine.reuses_moved_text:
+        raise PrefixlabError(
+            f"{settings.engine} has no table of blocks, whose sizes a curve could follow",
+            f"Use `prefixlab audit --engine {settings.engine}` for one size, or --engine vllm here",
+        )
+    return engine
+
+
+def _axis(settings: CurveSettings) -> Axis | None:
+    if settings.model_config is None:
+        return None
+    from prefixlab.kv_memory import bytes_per_token
+
+    config = os.fspath(settings.model_config)
+    growing, fixed = bytes_per_token(config, settings.kv_dtype)
+    if growing <= 0:
+        raise PrefixlabError(f"a token takes no memory by {config}", "Leave --model-config out")
+    return Axis(growing, fixed, os.path.basename(config) if os.path.isabs(config) else config)
+
+
+def _asked_tokens(size: str, axis: Axis | None) -> int:
+    text = size.strip().replace("_", "")
+    if text.isascii() and text.isdigit() and len(text) < 16:
+        tokens = int(text)
+    else:
+        from prefixlab.kv_memory.quantities import whole_bytes
+
+        memory = whole_bytes(text, "--sizes")
+        if not text[-1:] in "bB":
+            raise PrefixlabError(f"--sizes {size[:40]!r} is no cache size", "Give tokens as 50000 or memory as 20GiB")
+        if axis is None:
+            raise PrefixlabError(
+                f"--sizes {size[:40]} is memory, and nothing says what a token takes", "Give --model-config config.json"
+            )
+        tokens = memory // axis.bytes_per_token
+    if not tokens:
+        raise PrefixlabError(f"--sizes {size[:40]!r} holds no token", "Give a larger cache")
+    return tokens
+
+
+def _sizes(asked: Sequence[int], points: int, chains: Chains, shape: SizeCurve, block: int) -> list[int]:
+    """The cache sizes to show, in blocks, in rising order."""
+    if not asked:
+        return _evenly(chains.largest, shape.flat_from, points) if chains.prompt_tokens else []
+    smallest = min(chains.need, default=0)
+    for tokens in asked:
+        if tokens // block < max(smallest, 1):
+            raise PrefixlabError(
+                f"a cache of {number(tokens)} tokens runs no request: the smallest needs {number(smallest * block)}",
+                "Give larger --sizes",
+            )
+    return sorted({tokens // block for tokens in asked})
+
+
+def _evenly(low: int, high: int, count: int) -> list[int]:
+    """`count` whole numbers from `low` to `high`, evenly over the logarithm; fewer where there are not as many."""
+    low = max(low, 1)
+    if high <= low:
+        return [low]
+    ratio = high / low
+    return sorted({round(low * ratio ** (at / (count - 1))) for at in range(count)})
+
+
+# --- points -----------------------------------------------------------------------------------------------------------
+
+
+def _point(size: int, block: int, shape: SizeCurve, bound: Clairvoyant, refused: int = 0) -> CurvePoint:
+    return CurvePoint(size * block, shape.at(size) * block, bound.blocks(size) * block, refused)
+
+
+class _Refusals:
+    """Points at sizes that are too small for some requests: those are left out, as an engine refuses them."""
+
+    def __init__(self, log: _Log, chains: Chains) -> None:
+        self._log = log
+        self._need = chains.need
+        self._without: dict[int, tuple[SizeCurve, Clairvoyant]] = {}
+        self.notes: list[str] = []
+
+    def point(self, size: int) -> CurvePoint:
+        prompts, _, block = self._log
+        kept = [prompt for prompt, need in zip(prompts, self._need, strict=True) if need <= size]
+        if len(kept) not in self._without:
+            chains = chains_of(kept, match_prompts(kept), block)
+            reuses = reuses_of(chains)
+            shape = SizeCurve(zip(reuses.least, reuses.blocks, strict=True))
+            self._without[len(kept)] = shape, Clairvoyant(chains, reuses)
+        shape, bound = self._without[len(kept)]
+        refused = len(prompts) - len(kept)
+        largest = max(range(len(prompts)), key=lambda at: self._need[at])
+        path, line = prompts[largest].location
+        self.notes.append(
+            f"A cache of {number(size * block)} tokens refuses {counted(refused, 'request')}, for which it is too "
+            f"small; the largest needs {number(self._need[largest] * block)} tokens (line {line} of {_file(path)})."
+        )
+        return _point(size, block, shape, bound, refused)
+
+
+def _file(path: str) -> str:
+    return os.path.basename(path) if os.path.isabs(path) else path
+
+
+def _flat(shape: SizeCurve, smallest: int, block: int) -> int | None:
+    return max(shape.reaching(NEARLY_ALL * shape.unlimited), smallest) * block if shape.unlimited else None
+
+
+def _knee(shape: SizeCurve, smallest: int, block: int) -> KneePoint | None:
+    if not shape.unlimited:
+        return None
+    knee = knee_of(shape, smallest)
+    return KneePoint(knee.size * block, shape.at(knee.size) * block, knee.height)
+
+
+# --- where the reuse comes from ---------------------------------------------------------------------------------------
+
+
+def _within(conversations: Conversations, reuses: Reuses, block: int) -> int:
+    """Of the tokens that an unlimited cache reuses, those that the same conversation had sent before."""
+    reused: dict[int, int] = {}
+    for request, blocks in zip(reuses.until, reuses.blocks, strict=True):
+        reused[request] = reused.get(request, 0) + blocks
+    known = conversations.known_tokens
+    return sum([min(known[request] // block, blocks) for request, blocks in reused.items()]) * block
+
+
+def _by(
+    tags: Sequence[str], prompts: Sequence[Prompt], reuses: Reuses, chains: Chains, sizes: Sequence[int], block: int
+) -> dict[str, tuple[TagCurve, ...]]:
+    """The share of each value of each tag asked for, in order of first appearance."""
+    breakdown = {}
+    for tag in tags:
+        stretches: dict[str, list[tuple[int, int]]] = {}
+        requests: dict[str, int] = {}
+        tokens: dict[str, int] = {}
+        value_of = [prompt.tags.get(tag, _NO_TAG) for prompt in prompts]
+        for value, length in zip(value_of, chains.prompt_tokens, strict=True):
+            requests[value] = requests.get(value, 0) + 1
+            tokens[value] = tokens.get(value, 0) + length
+        for request, blocks, least in zip(reuses.until, reuses.blocks, reuses.least, strict=True):
+            stretches.setdefault(value_of[request], []).append((least, blocks))
+        curves = []
+        for value, count in requests.items():
+            shape = SizeCurve(stretches.get(value, ()))
+            reused = tuple([shape.at(size) * block for size in sizes])
+            flat = _flat(shape, chains.largest, block)
+            curves.append(TagCurve(value, count, tokens[value], shape.unlimited * block, flat, reused))
+        breakdown[tag] = tuple(curves)
+    return breakdown
+
+
+def _shown(
+    prefixes: Sequence[Prefix], prompts: Sequence[Prompt], block: int, models: ServedModels
+) -> tuple[PopularPrefix, ...]:
+    """The prefixes with where they end and their first and last words."""
+    shown = []
+    for prefix in prefixes:
+        prompt = prompts[prefix.request]
+        tokens = prefix.blocks * block
+        starts = ends = ""
+        path, role = "", ""
+        if prompt.unit == 1:
+            ids = (prompt.tokens + prompt.output_tokens)[: tokens * TOKEN_BYTES]
+            starts, ends = [
+                models.decode(part).decode("utf-8", "replace")
+                for part in (ids[: _WORDS * TOKEN_BYTES], ids[-_WORDS * TOKEN_BYTES :])
+            ]
+            origins = origins_between(prompt, tokens - 1, tokens)
+            path, role = origins[-1] if origins else ("", "")
+        shown.append(
+            PopularPrefix(tokens, prefix.requests, prompt.id, prompt.location.line, path, role, starts, ends)
+        )
+    return tuple(shown)
+
+
+# --- notes ------------------------------------------------------------------------------------------------------------
+
+
+def _untagged(tags: Sequence[str], prompts: Sequence[Prompt]) -> list[str]:
+    return [
+        f"No request has the tag {tag}; --tag {tag}=json.path names where it lies."
+        for tag in tags
+        if prompts and not any([tag in prompt.tags for prompt in prompts])
+    ]
+
+
+def _unlike(engine: Engine, chains: Chains) -> list[str]:
+    """Where an engine of that size may reuse something else than the curve says."""
+    notes = []
+    if engine.name == "vllm":
+        twice = sum([shared > limit for shared, limit in zip(chains.shared, chains.limit, strict=True)])
+        if twice:
+            notes.append(
+                f"{counted(twice, 'request computes', 'requests compute')} a block again that the cache has, the one "
+                "with the last prompt token. vLLM then holds it twice, the curve counts it once: in a small cache the "
+                "engine may reuse a block more or less."
+            )
+    elif engine.name == "sglang":
+        notes.append(
+            "SGLang drops whole nodes of its tree, the curve the least recently used pages one by one, the last of a "
+            "prompt first; in a full cache the engine may reuse less. `audit --cache-tokens` follows the engine."
+        )
+    else:
+        notes.append(
+            f"The curve drops the least recently used blocks, the last of a prompt first; {engine.name} may choose "
+            "others."
+        )
+    if engine.min_tokens > 1:
+        notes.append(f"{engine.name} reuses nothing below {number(engine.min_tokens)} tokens; the curve does.")
+    return notes

@@ -1,0 +1,146 @@
+"""A reuse curve for a person at a terminal: the answer, the plot, the figures, where the reuse comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from prefixlab.reporters import curve_wording as wording
+from prefixlab.reporters.curve_plot import character_plot
+from prefixlab.reporters.neutral import cells, pad, shown, wrapped
+from prefixlab.reporters.wording import counted, number, percent
+from prefixlab.reuse_curve import NEARLY_ALL, PopularPrefix, ReuseCurve
+
+_NARROWEST, _WIDEST = 60, 120
+_PLOT_HEIGHT = 14
+_NAME, _ID, _LONG = 40, 24, 600
+_MOST_GROUPS = 12
+
+
+def _table(rows: Sequence[Sequence[str]], *, first: int = 0) -> list[str]:
+    """Rows in columns, the first of them a head: the leading `first` columns to the left, the others to the right."""
+    widths = [max(map(cells, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  "
+        + "  ".join(
+            [
+                pad(text, width) if at < first else text.rjust(width)
+                for at, (text, width) in enumerate(zip(row, widths, strict=True))
+            ]
+        )
+        for row in rows
+    ]
+
+
+def _paragraph(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
+    return [(rest if at else first) + line for at, line in enumerate(wrapped(text, width - cells(first)))]
+
+
+def _plot(found: ReuseCurve, width: int) -> list[str]:
+    lines = ["Reuse of prompt tokens by cache size in tokens (* the cache, o clairvoyant)"]
+    return [*lines, *["  " + line for line in character_plot(found, width - 2, _PLOT_HEIGHT)]]
+
+
+def _points(found: ReuseCurve) -> list[str]:
+    axis = found.axis
+    refused = any([point.refused for point in found.points])
+    head = ["cache tokens", *(["GiB"] if axis else []), "reuse", "clairvoyant", *(["refused"] if refused else [])]
+    rows = [head]
+    for point in found.points:
+        row = [number(point.cache_tokens)]
+        row += [wording.gib(axis.bytes_of(point.cache_tokens))] if axis else []
+        row += [percent(found.share(point.reused_tokens)), percent(found.share(point.clairvoyant_tokens))]
+        rows.append(row + ([number(point.refused)] if refused else []))
+    return ["Reuse by cache size", *_table(rows)]
+
+
+def _origins(found: ReuseCurve) -> list[str]:
+    rows = [["unlimited cache", "tokens", "share", ""]]
+    for label, tokens, meaning in wording.origin_rows(found):
+        rows.append([label, number(tokens), percent(found.share(tokens)), meaning])
+    widths = [max(map(cells, column)) for column in zip(*rows, strict=True)]
+    return [
+        "Where the reuse comes from",
+        *[
+            f"  {pad(row[0], widths[0])}  {row[1].rjust(widths[1])}  {row[2].rjust(widths[2])}  {row[3]}".rstrip()
+            for row in rows
+        ],
+    ]
+
+
+def _groups(found: ReuseCurve) -> list[list[str]]:
+    sections = []
+    enough = f"{wording.percent_of_whole(NEARLY_ALL)} of it at"
+    for tag, groups in found.by.items():
+        rows = [[f"by {shown(tag, _NAME)}", "requests", "prompt tokens", "reuse", enough]]
+        rows[0] += ["GiB"] if found.axis else []
+        for group in wording.largest(groups, _MOST_GROUPS):
+            flat = group.flat_tokens
+            reuse = group.unlimited_tokens / group.prompt_tokens if group.prompt_tokens else 0.0
+            row = [shown(group.value or _NOTHING, 24), number(group.requests), number(group.prompt_tokens)]
+            row += [percent(reuse), "-" if flat is None else number(flat)]
+            row += ["-" if flat is None else wording.gib(found.axis.bytes_of(flat))] if found.axis else []
+            rows.append(row)
+        lines = ["Where each share is flat", *_table(rows, first=1)]
+        if len(groups) > _MOST_GROUPS:
+            lines.append(f"  and {number(len(groups) - _MOST_GROUPS)} more (all of them: --format json)")
+        sections.append(lines)
+    return sections
+
+
+_NOTHING = "(empty)"
+
+
+def _prefixes(title: str, prefixes: Sequence[PopularPrefix], found: ReuseCurve, width: int) -> list[str]:
+    if not prefixes:
+        return []
+    block = int(found.engine.get("block_size") or 1)
+    rows = [["requests", "tokens", "together"]]
+    rows += [[number(one.requests), number(one.tokens), number(one.volume)] for one in prefixes]
+    head, *lines = _table(rows)
+    out = [title, head]
+    for line, prefix in zip(lines, prefixes, strict=True):
+        place = wording.prefix_place(prefix, block, lambda text: shown(text, _ID))
+        indent = " " * (cells(line) + 2)
+        out += _paragraph(place, width, f"{line}  ", indent)
+        if prefix.ends:
+            room = width - len(indent) - 5
+            out.append(f'{indent}"…{_end(prefix.ends, room)}"')
+    return out
+
+
+def _end(text: str, room: int) -> str:
+    """The end of a text, neutral, in at most `room` cells."""
+    whole = shown(text, _LONG)
+    while cells(whole) > room:
+        whole = whole[1:]
+    return whole
+
+
+def _facts(found: ReuseCurve, width: int) -> list[str]:
+    lines = ["Measured on"]
+    for label, said in wording.facts(found, lambda text: shown(text, _LONG)):
+        lines += _paragraph(said, width, f"  {label:<10} ", " " * 13)
+    return lines
+
+
+def _notes(found: ReuseCurve, width: int) -> list[str]:
+    lines = [line for note in found.notes for line in _paragraph(shown(note, _LONG), width, "  - ", "    ")]
+    return ["Notes", *lines] if lines else []
+
+
+def render_text(found: ReuseCurve, width: int) -> bytes:
+    """The whole report in lines of `width` columns."""
+    width = max(_NARROWEST, min(width, _WIDEST))
+    sections = [[line for said in wording.headline(found) for line in _paragraph(said, width)]]
+    if found.prompt_tokens:
+        sections += [_plot(found, width)] if found.unlimited_tokens else []
+        sections += [_points(found)]
+        sections += [_origins(found), *_groups(found)] if found.unlimited_tokens else []
+        sections.append(_prefixes("Prefixes that most requests have", found.most_sent, found, width))
+        if found.most_tokens != found.most_sent:
+            sections.append(_prefixes("Prefixes that carry the most tokens", found.most_tokens, found, width))
+    sections += [_facts(found, width), _notes(found, width)]
+    if found.prompt_tokens:
+        sections.append(_paragraph(wording.CEILING, width))
+    text = "\n\n".join("\n".join(line.rstrip() for line in section) for section in sections if section)
+    return (text + "\n").encode()
