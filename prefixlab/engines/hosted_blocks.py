@@ -56,7 +56,7 @@ class HostedBlocks(HostedEngine):
 
     @property
     def is_rule_exact(self) -> bool:
-        """Shared tokens count those of answers, and do not tell a prompt sent again from the beginning of a longer one."""
+        """Shared tokens count those of answers, and a prompt sent again looks like the beginning of a longer one."""
         return self.outputs and not self.whole_repeat
 
     def aligned_tokens(self, shared_tokens: int, prompt_tokens: int) -> int:
