@@ -1,0 +1,220 @@
+"""From a `config.json` to what a session takes: every layer read to its parts, like parts in one group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from prefixlab.errors import PrefixlabError
+from prefixlab.kv_memory.cache_layers import CacheLayer, grouped
+from prefixlab.kv_memory.config_fields import Fields, language_model
+from prefixlab.kv_memory.config_source import Document, open_config
+from prefixlab.kv_memory.engine_rules import EngineRules, NumberTypes, divided, number_type
+from prefixlab.kv_memory.head_attention import HeadAttention
+from prefixlab.kv_memory.latent_attention import LatentAttention, compressed_parts, sparse_index_key
+from prefixlab.kv_memory.layer_plan import Role, layer_count, layer_roles
+from prefixlab.kv_memory.recurrent_state import convolution_layer, state_layer
+from prefixlab.kv_sheet import SessionCost
+
+MOST_RANKS = 4096
+
+
+class ModelCache(NamedTuple):
+    """A model's cache: of all ranks together and of one rank, and what was assumed on the way."""
+
+    name: str
+    dtype: str
+    cost: SessionCost
+    rank_cost: SessionCost
+    assumptions: tuple[str, ...]
+
+
+def model_cache(config: str, rules: EngineRules | None = None, *, offline: bool = False) -> ModelCache:
+    """What the model of a config file, model folder or hub id takes.
+
+    Raises:
+        PrefixlabError: the config cannot be had, lacks a field that is needed, or has a layer that is not known.
+    """
+    return read_model(open_config(config, offline=offline), rules or EngineRules())
+
+
+def read_model(document: Document, rules: EngineRules) -> ModelCache:
+    """The same from a config that was read already."""
+    if not 1 <= rules.ranks <= MOST_RANKS:
+        raise PrefixlabError(f"--tp {rules.ranks} cannot be", f"Give a number of ranks from 1 to {MOST_RANKS}")
+    fields = language_model(document)
+    types = NumberTypes(fields, rules)
+    parts = list(_parts(fields, types, rules.ranks))
+    _remark(fields, parts, rules.ranks)
+    return ModelCache(
+        document.name,
+        types.cache.name,
+        SessionCost(grouped(parts, rules.ranks)),
+        SessionCost(grouped(parts)),
+        tuple(fields.assumptions),
+    )
+
+
+def bytes_per_token(
+    config: str, dtype: str | None = None, *, ranks: int = 1, offline: bool = False
+) -> tuple[float, int]:
+    """What each further token of a session adds, and the fixed bytes of a session (full windows, states).
+
+    Bytes are those of all ranks together. `dtype` is a name such as `fp8`; without it the config decides.
+
+    Raises:
+        PrefixlabError: as `model_cache`.
+    """
+    cost = model_cache(config, _rules(dtype, ranks), offline=offline).cost
+    return float(cost.bytes_per_token), cost.fixed_bytes
+
+
+def tokens_in_budget(
+    config: str, budget_bytes: int, dtype: str | None = None, *, ranks: int = 1, offline: bool = False
+) -> int:
+    """How many tokens' growing part fits into so many bytes. Windows and states of sessions are not taken off.
+
+    Raises:
+        PrefixlabError: as `model_cache`; the budget is smaller than one token; or no layer grows, so that tokens do
+            not say what fits.
+    """
+    cost = model_cache(config, _rules(dtype, ranks), offline=offline).cost
+    return tokens_that_fit(cost, budget_bytes, config)
+
+
+def tokens_that_fit(cost: SessionCost, budget_bytes: int, model: str) -> int:
+    """How many tokens' growing part fits into so many bytes.
+
+    Raises:
+        PrefixlabError: not even one, or any number.
+    """
+    rate = cost.bytes_per_token
+    if not rate:
+        raise PrefixlabError(
+            f"no layer of {model} grows with the tokens", "Ask for sessions: prefixlab kv CONFIG --kv-budget SIZE"
+        )
+    if budget_bytes < rate:
+        raise PrefixlabError(
+            f"a budget of {budget_bytes} bytes is smaller than one token of {model}, which takes {float(rate):g} bytes",
+            "Give a larger budget, such as 71GiB",
+        )
+    return int(budget_bytes / rate)
+
+
+def _rules(dtype: str | None, ranks: int) -> EngineRules:
+    rules = EngineRules(ranks=ranks)
+    return rules if dtype is None else EngineRules(dtype=number_type(dtype, rules), ranks=ranks)
+
+
+# --- layers -----------------------------------------------------------------------------------------------------------
+
+
+def _parts(fields: Fields, types: NumberTypes, ranks: int) -> Iterator[CacheLayer]:
+    """Every part of every layer, on one rank."""
+    layers = layer_count(fields)
+    roles = layer_roles(fields, layers)
+    shared = _shared_layers(fields, layers)
+    readers = _Readers(fields, types, layers, ranks)
+    # LongCat's layers hold two attentions each.
+    times = 2 if fields.model_type == "longcat_flash" else 1
+    for at, role in enumerate(roles):
+        if at in shared and role is not Role.NONE:
+            yield CacheLayer("shared")
+        else:
+            yield from readers.parts(role, at) * times
+
+
+class _Readers:
+    """The readers of kinds of layers, made when the first such layer is met, so that only its fields are needed."""
+
+    def __init__(self, fields: Fields, types: NumberTypes, layers: int, ranks: int) -> None:
+        self._fields = fields
+        self._types = types
+        self._layers = layers
+        self._ranks = ranks
+        self._heads: HeadAttention | None = None
+        self._latents: LatentAttention | None = None
+        self._state: CacheLayer | None = None
+
+    def parts(self, role: Role, at: int) -> list[CacheLayer]:
+        if role is Role.NONE:
+            return [CacheLayer("no_cache")]
+        if role is Role.CROSS:
+            self._fields.assume(
+                "cross-attention layers keep the keys of images or of an encoder, which are not counted"
+            )
+            return [CacheLayer("cross_attention")]
+        if role is Role.LINEAR:
+            return [self._recurrent()]
+        if role is Role.CONV:
+            return [convolution_layer(self._fields, self._types, self._ranks)]
+        if role is Role.COMPRESSED:
+            return compressed_parts(self._fields, self._types, at, self._fields.count("sliding_window"))
+        if role is Role.HYBRID:
+            return [*self._attention(Role.FULL, at), self._recurrent()]
+        return self._attention(role, at)
+
+    def _recurrent(self) -> CacheLayer:
+        if self._state is None:
+            self._state = state_layer(self._fields, self._types, self._ranks)
+        return self._state
+
+    def _attention(self, role: Role, at: int) -> list[CacheLayer]:
+        fields = self._fields
+        if fields.has("kv_lora_rank") and fields.flag("use_mla", True) and role is not Role.CHUNKED:
+            if self._latents is None:
+                self._latents = LatentAttention(fields, self._types, self._layers)
+            window = fields.window("sliding_window", "sliding_window_size") if role is Role.SLIDING else None
+            if role is Role.SLIDING and window is None:
+                window = fields.count("sliding_window")
+            return self._latents.parts(role, at, window)
+        if self._heads is None:
+            self._heads = HeadAttention(fields, self._types, self._layers, self._ranks)
+        if not self._heads.has_cache(at):
+            return [CacheLayer("no_cache")]
+        if role is not Role.INDEXED:
+            return [self._heads.layer(role, at)]
+        if not (fields.has("sparse_attention_config") or fields.model_type.startswith("minimax_m3")):
+            raise fields.complaint(
+                "model_type",
+                f"the indexer of {fields.model_type or 'this model'} is not known here",
+                "Use --bytes-per-token",
+            )
+        return [self._heads.layer(Role.FULL, at), sparse_index_key(fields, self._types)]
+
+
+def _shared_layers(fields: Fields, layers: int) -> set[int]:
+    """Layers that read the cache of another layer and keep none of their own."""
+    last = fields.count_or_none("num_kv_shared_layers", least=0) or 0
+    if last >= layers and last:
+        raise fields.complaint("num_kv_shared_layers", f"{last} of {layers} layers share the cache of none")
+    shared = set(range(layers - last, layers))
+    if fields.flag("use_cla"):
+        # Hunyuan's cross-layer attention: the first of each few layers keeps the cache for all of them.
+        every = fields.count("cla_share_factor")
+        shared |= {at for at in range(layers) if at % every}
+    if shared:
+        fields.assume(f"{len(shared)} of {layers} layers read the cache of an earlier layer and keep none")
+    return shared
+
+
+def _remark(fields: Fields, parts: list[CacheLayer], ranks: int) -> None:
+    """What a reader has to know of the figures: draft layers, windows, ranks."""
+    drafts = [
+        name for name in ("num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_modules") if fields.has(name)
+    ]
+    if any([fields.count_or_none(name, least=0) for name in drafts]):
+        fields.assume("layers for multi-token prediction are not counted")
+    if any([part.window is not None for part in parts]):
+        fields.assume(
+            "windowed layers keep their window and no more; for engines that keep them whole, the figure if all is "
+            "kept holds. Tokens in flight and rounding to blocks are not counted"
+        )
+    if ranks > 1:
+        heads = fields.count_or_none("num_attention_heads", "n_head", "n_heads")
+        if heads is not None:
+            divided(heads, ranks, "attention heads")
+        fields.assume(
+            f"bytes are those of all {ranks} ranks together: KV heads are shared out over the ranks and copied where "
+            "there are fewer heads than ranks; latents and indexer keys are copied to each"
+        )

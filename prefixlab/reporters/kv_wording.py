@@ -1,0 +1,293 @@
+"""What a sheet of `kv` says, in words and rounded figures; the text and the Markdown form only lay it out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from prefixlab.kv_sheet import Capacity, KvSheet, SessionCost, Sessions
+from prefixlab.reporters.wording import counted, number, percent
+
+_BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+_DECIMAL = ("B", "kB", "MB", "GB", "TB", "PB")
+_EXACT_PLACES = 3
+_WIDE = 10
+"""From here on a tenth says enough."""
+
+
+class Table(NamedTuple):
+    """Columns; those from the second on are figures."""
+
+    head: list[str]
+    rows: list[list[str]]
+
+
+class Section(NamedTuple):
+    """A title, and a table or sentences under it."""
+
+    title: str
+    sentences: list[str]
+    table: Table | None = None
+
+
+def _scaled(amount: Fraction, base: int, units: Sequence[str]) -> str:
+    power = 0
+    while power + 1 < len(units) and amount >= base ** (power + 1):
+        power += 1
+    value = amount / base**power
+    if (value * 10**_EXACT_PLACES).denominator == 1:
+        # Exact to few places: all of them, as 1.125 GiB.
+        return f"{float(value):,.{_EXACT_PLACES}f}".rstrip("0").rstrip(".") + f" {units[power]}"
+    return f"{float(value):,.{1 if value >= _WIDE else 2}f} {units[power]}"
+
+
+def size(amount: Fraction | int) -> str:
+    """Bytes in powers of 1024, exact where three places do, else to three figures or a tenth."""
+    return _scaled(Fraction(amount), 1024, _BINARY)
+
+
+def decimal_size(amount: Fraction | int) -> str:
+    """Bytes in powers of 1000, as cards and weights are sold."""
+    return _scaled(Fraction(amount), 1000, _DECIMAL)
+
+
+def seconds(value: float) -> str:
+    """A time in the unit that fits."""
+    if value < 1e-3:
+        return f"{value * 1e6:.3g} µs"
+    return f"{value * 1e3:.3g} ms" if value < 1 else f"{value:.3g} s"
+
+
+def many(sessions: int | None) -> str:
+    return "any number" if sessions is None else number(sessions)
+
+
+# --- the answer -------------------------------------------------------------------------------------------------------
+
+
+def headline(sheet: KvSheet) -> list[str]:
+    """The answer: what a token and a session take, and what fits."""
+    said = _cost(sheet)
+    if sheet.capacity is not None and sheet.cost is not None:
+        said.append(_fits(sheet.capacity))
+    # Where nothing was asked of a model, the first of the other figures is the answer.
+    said = said or figures(sheet)[:1]
+    if not said and sheet.capacity is not None:
+        room = sheet.capacity.cache_bytes
+        said.append(f"{size(room)} = {decimal_size(room)} are left for the cache.")
+    return said
+
+
+def _cost(sheet: KvSheet) -> list[str]:
+    cost = sheet.cost
+    if cost is None:
+        return []
+    rate, fixed = cost.bytes_per_token, cost.fixed_bytes
+    if not rate:
+        said = f"No layer grows with the tokens: a session takes {size(fixed)} of cache, however long it is."
+    else:
+        said = f"A token takes {size(rate)} of KV cache"
+        said += f", and a session {size(fixed)} that do not grow." if fixed else "."
+    kept = cost.bytes_per_token_if_all_kept
+    if kept == rate:
+        return [said]
+    return [said, f"An engine that keeps windowed layers whole takes {size(kept)} a token."]
+
+
+def _fits(capacity: Capacity) -> str:
+    room = size(capacity.cache_bytes)
+    if not capacity.sessions:
+        return f"{room} hold {number(capacity.tokens)} tokens." if capacity.tokens is not None else f"{room} are there."
+    parts = [f"{many(row.sessions)} of {number(row.tokens)} tokens" for row in capacity.sessions]
+    return f"Sessions that fit into {room}: {', '.join(parts)}."
+
+
+# --- sections ---------------------------------------------------------------------------------------------------------
+
+
+def sections(sheet: KvSheet) -> list[Section]:
+    """What was asked, in the order in which one thing follows from another."""
+    found = [_layers(sheet), _contexts(sheet), _memory(sheet), _sessions(sheet)]
+    shown = headline(sheet)
+    reckoned = [said for said in figures(sheet) if said not in shown]
+    if reckoned:
+        found.append(Section("What follows", reckoned))
+    facts = _facts(sheet)
+    if facts:
+        found.append(Section("Reckoned for", [], Table([], facts)))
+    if sheet.assumptions:
+        found.append(Section("Assumed", list(sheet.assumptions)))
+    return [section for section in found if section.sentences or (section.table and section.table.rows)]
+
+
+def _layers(sheet: KvSheet) -> Section:
+    if sheet.cost is None:
+        return Section("", [])
+    rows = []
+    for layer in sheet.cost.layers:
+        window = "-" if layer.window is None else number(layer.window)
+        row = [layer.kind.replace("_", " "), number(layer.count), size(layer.bytes_per_token)]
+        rows.append([*row, size(layer.fixed_bytes), window, size(layer.bytes_per_token_if_kept)])
+    if len(rows) == 1 and rows[0][0] == "given":
+        return Section("", [])
+    cost = sheet.cost
+    whole = ["a session", "", size(cost.bytes_per_token), size(cost.fixed_bytes), ""]
+    rows.append([*whole, size(cost.bytes_per_token_if_all_kept)])
+    if sheet.rank_cost is not None and sheet.ranks > 1:
+        one = sheet.rank_cost
+        rank = ["on each rank", "", size(one.bytes_per_token), size(one.fixed_bytes), ""]
+        rows.append([*rank, size(one.bytes_per_token_if_all_kept)])
+    return Section("", [], Table(["Layers", "layers", "a token", "fixed", "window", "a token if kept"], rows))
+
+
+def _contexts(sheet: KvSheet) -> Section:
+    rows = [
+        {
+            "Tokens of a session": number(context.tokens),
+            "growing part": size(context.bytes),
+            "with fixed part": size(context.bytes_with_fixed),
+            "if all is kept": size(context.bytes_if_all_kept),
+            "to read": "" if context.read_seconds is None else seconds(context.read_seconds),
+            "tokens/s": "" if context.tokens_per_second is None else f"{context.tokens_per_second:,.1f}",
+        }
+        for context in sheet.contexts
+    ]
+    return Section("", [], _told(rows, _said_before(sheet.cost)))
+
+
+def _said_before(cost: SessionCost | None) -> set[str]:
+    """Columns that would say again what the one before says."""
+    if cost is None:
+        return set()
+    again = set() if cost.fixed_bytes else {"with fixed part"}
+    return again if cost.bytes_per_token_if_all_kept != cost.bytes_per_token else {*again, "if all is kept"}
+
+
+def _told(rows: list[dict[str, str]], again: set[str]) -> Table:
+    """The rows as a table, without columns that are empty or say nothing new."""
+    heads = [head for head in (rows[0] if rows else ()) if head not in again and any(row[head] for row in rows)]
+    return Table(heads, [[row[head] for head in heads] for row in rows])
+
+
+def _memory(sheet: KvSheet) -> Section:
+    capacity = sheet.capacity
+    if capacity is None or capacity.gpu_bytes is None:
+        return Section("", [])
+    parts = (
+        ("cards", capacity.gpu_bytes),
+        ("usable", capacity.usable_bytes),
+        ("weights", capacity.weights_bytes),
+        ("overhead", capacity.overhead_bytes),
+        ("left for the cache", capacity.cache_bytes),
+    )
+    rows = [[name, decimal_size(amount), size(amount)] for name, amount in parts if amount]
+    return Section("", [], Table(["Memory", "in GB", "in GiB"], rows))
+
+
+def _sessions(sheet: KvSheet) -> Section:
+    capacity = sheet.capacity
+    if capacity is None or not capacity.sessions:
+        return Section("", [])
+    shared = "" if sheet.shared_prefix is None else f"{number(sheet.shared_prefix.tokens)} shared"
+    rows = [
+        {
+            "Sessions that fit, of": number(row.tokens),
+            "growing part": many(row.sessions_growing_part),
+            "with fixed part": many(row.sessions),
+            "if all is kept": many(row.sessions_if_all_kept),
+            **({shared: many(row.sessions_with_shared_prefix)} if shared else {}),
+        }
+        for row in capacity.sessions
+    ]
+    return Section("", [], _told(rows, _said_before(sheet.cost)))
+
+
+# --- figures ----------------------------------------------------------------------------------------------------------
+
+
+def figures(sheet: KvSheet) -> list[str]:
+    """One sentence for each thing that was asked beside sizes."""
+    said: list[str] = []
+    capacity = sheet.capacity
+    if capacity is not None and capacity.tokens is not None and capacity.sessions:
+        said.append(f"{size(capacity.cache_bytes)} hold {number(capacity.tokens)} tokens of the growing part.")
+        said += _together(capacity)
+    if sheet.max_bytes_per_token is not None and capacity is not None:
+        longest = number(max(sheet.lengths))
+        most = size(sheet.max_bytes_per_token)
+        said.append(f"For {longest} tokens in {size(capacity.cache_bytes)}, a token may take at most {most}.")
+    return [*said, *_reservation(sheet), *_time(sheet), *_sharing(sheet)]
+
+
+def _together(capacity: Capacity) -> list[str]:
+    row: Sessions = max(capacity.sessions, key=lambda each: each.tokens)
+    if not row.sessions_growing_part:
+        return []
+    together = f"{size(row.growing_bytes)} = {decimal_size(row.growing_bytes)}"
+    said = f"{counted(row.sessions_growing_part, 'session')} of {number(row.tokens)} tokens take {together}"
+    weights = capacity.weights_bytes
+    if not weights:
+        return [f"{said} (growing part)."]
+    relation = "more than" if row.growing_bytes > weights else "no more than"
+    return [f"{said} (growing part), {relation} the {decimal_size(weights)} of weights."]
+
+
+def _reservation(sheet: KvSheet) -> list[str]:
+    if sheet.reserve is None or sheet.reservation_waste is None:
+        return []
+    used = min(sheet.lengths)
+    waste = percent(float(sheet.reservation_waste))
+    said = f"Of a contiguous reservation of {number(sheet.reserve)} tokens, a session of {number(used)} never touches "
+    return [f"{said}{waste}; in blocks of {number(sheet.block_size)} tokens it wastes less than one block."]
+
+
+def _time(sheet: KvSheet) -> list[str]:
+    said = []
+    if sheet.prefill_tokens is not None and sheet.prefill_bytes is not None:
+        amount = size(sheet.prefill_bytes)
+        said.append(
+            f"A prefill of {number(sheet.prefill_tokens)} tokens writes {amount} before the first output token."
+        )
+    longest = sheet.longest
+    if sheet.bandwidth is not None:
+        speed = f"{decimal_size(sheet.bandwidth)}/s"
+        if longest is not None and longest.read_seconds is not None:
+            read = f"reads {size(longest.bytes_with_fixed)} of cache: {seconds(longest.read_seconds)} at {speed}"
+            said.append(f"A decode step of {number(longest.tokens)} tokens {read}.")
+        if sheet.weights_read is not None and sheet.tokens_per_second_without_cache is not None:
+            line = f"{decimal_size(sheet.weights_read)} of weights a step at {speed} allow "
+            line += f"{sheet.tokens_per_second_without_cache:,.1f} tokens/s"
+            if longest is not None and longest.tokens_per_second is not None:
+                line += f"; with {size(longest.bytes_with_fixed)} of cache too, {longest.tokens_per_second:,.1f}"
+            said.append(f"{line}.")
+    if sheet.experts is not None and sheet.ridge is not None and sheet.ridge_batch is not None:
+        active, total = sheet.experts
+        said.append(
+            f"{number(active)} of {number(total)} experts active: intensity is the batch x {active / total:g}; "
+            f"a ridge of {float(sheet.ridge):,g} takes a batch of {number(sheet.ridge_batch)}."
+        )
+    return said
+
+
+def _sharing(sheet: KvSheet) -> list[str]:
+    shared = sheet.shared_prefix
+    if shared is None or shared.requests is None or shared.prompt_tokens is None or shared.recomputed_tokens is None:
+        return []
+    every = number(shared.prompt_tokens)
+    said = f"{number(shared.tokens)} tokens shared by {counted(shared.requests, 'request')} are computed once: "
+    return [
+        f"{said}{number(shared.recomputed_tokens)} of {every} are not computed again.",
+        f"They lie in memory once: {number(shared.resident_tokens)} tokens in place of {every}.",
+    ]
+
+
+def _facts(sheet: KvSheet) -> list[list[str]]:
+    facts = []
+    if sheet.model:
+        facts.append(["model", sheet.model])
+    if sheet.dtype:
+        facts.append(["cache type", sheet.dtype])
+    if sheet.ranks > 1:
+        facts.append(["ranks", f"{sheet.ranks} tensor-parallel"])
+    return facts
