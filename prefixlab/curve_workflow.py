@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO, NamedTuple
@@ -63,13 +64,6 @@ class CurveSettings(LogSettings):
             raise PrefixlabError("--dtype says nothing without a model", "Give --model-config config.json as well")
 
 
-class _Log(NamedTuple):
-    prompts: list[Prompt]
-    matches: list[Match]
-    block: int
-    """Tokens a block."""
-
-
 def curve(
     log: Sequence[str] | Iterable[Request | Mapping[str, Any]],
     settings: CurveSettings,
@@ -93,16 +87,15 @@ def curve(
     engine = _engine(settings, unit_of(prompts))
     block = engine.granularity
     matches = match_prompts(prompts, progress)
-    chains = chains_of(prompts, matches, block)
-    reuses = reuses_of(chains)
-    shape = SizeCurve(zip(reuses.least, reuses.blocks, strict=True))
-    bound = Clairvoyant(chains, reuses)
+    whole = _Pass.over(range(len(prompts)), prompts, matches, block)
+    chains, reuses, shape = whole.chains, whole.reuses, whole.shape
     sizes = _sizes(asked, settings.points, chains, shape, block)
-    refusals = _Refusals(_Log(prompts, matches, block), chains)
+    passes = _passes(sizes, whole, prompts, block)
     points = []
-    for at, size in enumerate(sizes):
+    for at, (size, one) in enumerate(zip(sizes, passes, strict=True)):
         progress("sizes", at)
-        points.append(refusals.point(size) if size < chains.largest else _point(size, block, shape, bound))
+        refused = len(prompts) - len(one.served)
+        points.append(CurvePoint(size * block, one.shape.at(size) * block, one.bound.blocks(size) * block, refused))
     conversations = Conversations(prompts, matches)
     popular = PopularPrefixes(chains) if settings.top else None
     smallest = chains.largest
@@ -126,9 +119,15 @@ def curve(
         within_tokens=_within(conversations, reuses, block),
         most_sent=_shown(popular.by_count(settings.top), prompts, block, models) if popular else (),
         most_tokens=_shown(popular.by_volume(settings.top), prompts, block, models) if popular else (),
-        by=_by(settings.by, prompts, reuses, chains, sizes, block),
+        by={tag: _by(tag, prompts, whole, sizes, passes, block) for tag in settings.by},
         axis=axis,
-        notes=(*taken.notes, *models.notes(), *_untagged(settings.by, prompts), *refusals.notes, *_unlike(engine, chains)),
+        notes=(
+            *taken.notes,
+            *models.notes(),
+            *_untagged(settings.by, prompts),
+            *_refusals(sizes, passes, prompts, chains, block),
+            *_unlike(engine, chains),
+        ),
     )
 
 
@@ -152,7 +151,7 @@ def _axis(settings: CurveSettings) -> Axis | None:
     from prefixlab.kv_memory import bytes_per_token
 
     config = os.fspath(settings.model_config)
-    growing, fixed = bytes_per_token(config, settings.kv_dtype)
+    growing, fixed = bytes_per_token(config, settings.kv_dtype, offline=settings.offline)
     if growing <= 0:
         raise PrefixlabError(f"a token takes no memory by {config}", "Leave --model-config out")
     return Axis(growing, fixed, os.path.basename(config) if os.path.isabs(config) else config)
@@ -166,13 +165,13 @@ def _asked_tokens(size: str, axis: Axis | None) -> int:
         from prefixlab.kv_memory.quantities import whole_bytes
 
         memory = whole_bytes(text, "--sizes")
-        if not text[-1:] in "bB":
+        if text[-1:] not in "bB":
             raise PrefixlabError(f"--sizes {size[:40]!r} is no cache size", "Give tokens as 50000 or memory as 20GiB")
         if axis is None:
             raise PrefixlabError(
                 f"--sizes {size[:40]} is memory, and nothing says what a token takes", "Give --model-config config.json"
             )
-        tokens = memory // axis.bytes_per_token
+        tokens = int(memory / axis.bytes_per_token)
     if not tokens:
         raise PrefixlabError(f"--sizes {size[:40]!r} holds no token", "Give a larger cache")
     return tokens
@@ -201,39 +200,59 @@ def _evenly(low: int, high: int, count: int) -> list[int]:
     return sorted({round(low * ratio ** (at / (count - 1))) for at in range(count)})
 
 
-# --- points -----------------------------------------------------------------------------------------------------------
+# --- passes -----------------------------------------------------------------------------------------------------------
 
 
-def _point(size: int, block: int, shape: SizeCurve, bound: Clairvoyant, refused: int = 0) -> CurvePoint:
-    return CurvePoint(size * block, shape.at(size) * block, bound.blocks(size) * block, refused)
+class _Pass(NamedTuple):
+    """One pass over the requests that a cache can run."""
+
+    served: Sequence[int]
+    """Their numbers in the log."""
+    chains: Chains
+    reuses: Reuses
+    shape: SizeCurve
+    bound: Clairvoyant
+
+    @classmethod
+    def over(cls, served: Sequence[int], prompts: Sequence[Prompt], matches: Sequence[Match], block: int) -> _Pass:
+        chains = chains_of(prompts, matches, block)
+        reuses = reuses_of(chains)
+        shape = SizeCurve(zip(reuses.least, reuses.blocks, strict=True))
+        return cls(served, chains, reuses, shape, Clairvoyant(chains, reuses))
 
 
-class _Refusals:
-    """Points at sizes that are too small for some requests: those are left out, as an engine refuses them."""
+def _passes(sizes: Sequence[int], whole: _Pass, prompts: Sequence[Prompt], block: int) -> list[_Pass]:
+    """The pass that holds for each size: over the whole log, or without the requests that the size is too small for.
 
-    def __init__(self, log: _Log, chains: Chains) -> None:
-        self._log = log
-        self._need = chains.need
-        self._without: dict[int, tuple[SizeCurve, Clairvoyant]] = {}
-        self.notes: list[str] = []
+    An engine refuses these, and what was not run is not found later.
+    """
+    by_count = {len(prompts): whole}
+    passes = []
+    for size in sizes:
+        served: Sequence[int] = range(len(prompts))
+        if size < whole.chains.largest:
+            served = [number for number, need in enumerate(whole.chains.need) if need <= size]
+        if len(served) not in by_count:
+            kept = [prompts[number] for number in served]
+            by_count[len(served)] = _Pass.over(served, kept, match_prompts(kept), block)
+        passes.append(by_count[len(served)])
+    return passes
 
-    def point(self, size: int) -> CurvePoint:
-        prompts, _, block = self._log
-        kept = [prompt for prompt, need in zip(prompts, self._need, strict=True) if need <= size]
-        if len(kept) not in self._without:
-            chains = chains_of(kept, match_prompts(kept), block)
-            reuses = reuses_of(chains)
-            shape = SizeCurve(zip(reuses.least, reuses.blocks, strict=True))
-            self._without[len(kept)] = shape, Clairvoyant(chains, reuses)
-        shape, bound = self._without[len(kept)]
-        refused = len(prompts) - len(kept)
-        largest = max(range(len(prompts)), key=lambda at: self._need[at])
-        path, line = prompts[largest].location
-        self.notes.append(
-            f"A cache of {number(size * block)} tokens refuses {counted(refused, 'request')}, for which it is too "
-            f"small; the largest needs {number(self._need[largest] * block)} tokens (line {line} of {_file(path)})."
-        )
-        return _point(size, block, shape, bound, refused)
+
+def _refusals(
+    sizes: Sequence[int], passes: Sequence[_Pass], prompts: Sequence[Prompt], chains: Chains, block: int
+) -> list[str]:
+    notes = []
+    for size, one in zip(sizes, passes, strict=True):
+        refused = len(prompts) - len(one.served)
+        if refused:
+            largest = chains.need.index(chains.largest)
+            path, line = prompts[largest].location
+            notes.append(
+                f"A cache of {number(size * block)} tokens refuses {counted(refused, 'request')} that it is too small "
+                f"for; the largest needs {number(chains.largest * block)} tokens (line {line} of {_file(path)})."
+            )
+    return notes
 
 
 def _file(path: str) -> str:
@@ -264,28 +283,28 @@ def _within(conversations: Conversations, reuses: Reuses, block: int) -> int:
 
 
 def _by(
-    tags: Sequence[str], prompts: Sequence[Prompt], reuses: Reuses, chains: Chains, sizes: Sequence[int], block: int
-) -> dict[str, tuple[TagCurve, ...]]:
-    """The share of each value of each tag asked for, in order of first appearance."""
-    breakdown = {}
-    for tag in tags:
-        stretches: dict[str, list[tuple[int, int]]] = {}
-        requests: dict[str, int] = {}
-        tokens: dict[str, int] = {}
-        value_of = [prompt.tags.get(tag, _NO_TAG) for prompt in prompts]
-        for value, length in zip(value_of, chains.prompt_tokens, strict=True):
-            requests[value] = requests.get(value, 0) + 1
-            tokens[value] = tokens.get(value, 0) + length
-        for request, blocks, least in zip(reuses.until, reuses.blocks, reuses.least, strict=True):
-            stretches.setdefault(value_of[request], []).append((least, blocks))
-        curves = []
-        for value, count in requests.items():
-            shape = SizeCurve(stretches.get(value, ()))
-            reused = tuple([shape.at(size) * block for size in sizes])
-            flat = _flat(shape, chains.largest, block)
-            curves.append(TagCurve(value, count, tokens[value], shape.unlimited * block, flat, reused))
-        breakdown[tag] = tuple(curves)
-    return breakdown
+    tag: str, prompts: Sequence[Prompt], whole: _Pass, sizes: Sequence[int], passes: Sequence[_Pass], block: int
+) -> tuple[TagCurve, ...]:
+    """The share of each value of a tag, in order of first appearance."""
+    value_of = [prompt.tags.get(tag, _NO_TAG) for prompt in prompts]
+    requests = Counter(value_of)
+    tokens: Counter[str] = Counter()
+    for value, length in zip(value_of, whole.chains.prompt_tokens, strict=True):
+        tokens[value] += length
+    shapes_of: dict[int, dict[str, SizeCurve]] = {}
+    for one in (whole, *passes):
+        if id(one) not in shapes_of:
+            stretches: dict[str, list[tuple[int, int]]] = {value: [] for value in requests}
+            for request, blocks, least in zip(one.reuses.until, one.reuses.blocks, one.reuses.least, strict=True):
+                stretches[value_of[one.served[request]]].append((least, blocks))
+            shapes_of[id(one)] = {value: SizeCurve(pairs) for value, pairs in stretches.items()}
+    curves = []
+    for value, count in requests.items():
+        shape = shapes_of[id(whole)][value]
+        reused = tuple([shapes_of[id(one)][value].at(size) * block for size, one in zip(sizes, passes, strict=True)])
+        flat = _flat(shape, whole.chains.largest, block)
+        curves.append(TagCurve(value, count, tokens[value], shape.unlimited * block, flat, reused))
+    return tuple(curves)
 
 
 def _shown(
@@ -306,9 +325,7 @@ def _shown(
             ]
             origins = origins_between(prompt, tokens - 1, tokens)
             path, role = origins[-1] if origins else ("", "")
-        shown.append(
-            PopularPrefix(tokens, prefix.requests, prompt.id, prompt.location.line, path, role, starts, ends)
-        )
+        shown.append(PopularPrefix(tokens, prefix.requests, prompt.id, prompt.location.line, path, role, starts, ends))
     return tuple(shown)
 
 

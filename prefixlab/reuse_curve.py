@@ -72,13 +72,13 @@ class PopularPrefix(NamedTuple):
 class Axis(NamedTuple):
     """What the keys and values of cached tokens take in memory."""
 
-    bytes_per_token: int
+    bytes_per_token: float
     fixed_bytes: int
     """Bytes that each running request takes beside, whatever its length."""
     model: str
 
     def bytes_of(self, tokens: int) -> int:
-        return tokens * self.bytes_per_token
+        return round(tokens * self.bytes_per_token)
 
 
 @dataclass(frozen=True, slots=True)

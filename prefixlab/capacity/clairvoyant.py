@@ -11,25 +11,37 @@ gap. The bound holds for every policy that serves the requests in this order, le
 from __future__ import annotations
 
 from heapq import heappop, heappush
+from typing import NamedTuple
 
 from prefixlab.capacity.chains import Chains
 from prefixlab.capacity.lru_stack import Reuses
+
+
+class _Step(NamedTuple):
+    """A request: the blocks it needs, and the stretches that are kept from it on, if they are."""
+
+    need: int
+    until: int
+    """The request that uses the first stretch again."""
+    blocks: int
+    """Blocks of the first stretch; 0 where there is none."""
+    more: list[tuple[int, int]] | None
+    """Further stretches: until, blocks."""
 
 
 class Clairvoyant:
     """The bound for one log; asked once for each size."""
 
     def __init__(self, chains: Chains, reuses: Reuses) -> None:
-        self._need = chains.need
-        self._last = len(chains.need)
-        kept_by_start: list[list[tuple[int, int]] | None] = [None] * self._last
+        first: dict[int, tuple[int, int]] = {}
+        more: dict[int, list[tuple[int, int]]] = {}
         for since, until, blocks in zip(reuses.since, reuses.until, reuses.blocks, strict=True):
-            kept = kept_by_start[since]
-            if kept is None:
-                kept_by_start[since] = [(until, blocks)]
+            if since in first:
+                more.setdefault(since, []).append((until, blocks))
             else:
-                kept.append((until, blocks))
-        self._kept_by_start = kept_by_start
+                first[since] = until, blocks
+        none = (0, 0)
+        self._steps = [_Step(need, *first.get(at, none), more.get(at)) for at, need in enumerate(chains.need)]
         self.unlimited = sum(reuses.blocks)
         """Blocks that a cache without limit reuses."""
         self.enough = self._most_held()
@@ -39,44 +51,52 @@ class Clairvoyant:
         """Blocks that could be reused with a cache of `cache_blocks`, which no request is larger than."""
         if cache_blocks >= self.enough:
             return self.unlimited
-        until_of = [0] * self._last
+        # Blocks kept, by the request that uses them again; the loop reads each entry when it comes to that request.
+        held = [0] * len(self._steps)
         furthest: list[int] = []
         kept = reused = 0
-        for request, (need, starting) in enumerate(zip(self._need, self._kept_by_start, strict=True)):
-            back = until_of[request]
+        for (need, until, blocks, more), back in zip(self._steps, held, strict=True):
             if back:
                 kept -= back
                 reused += back
             over = kept + need - cache_blocks
             if over > 0:
                 kept -= over
-                while over > 0:
-                    until = -furthest[0]
-                    blocks = until_of[until]
-                    if blocks > over:
-                        until_of[until] = blocks - over
+                while over:
+                    last = -furthest[0]
+                    there = held[last]
+                    if there > over:
+                        held[last] = there - over
                         break
-                    over -= blocks
-                    until_of[until] = 0
+                    held[last] = 0
                     heappop(furthest)
-            if starting is not None:
-                for until, blocks in starting:
-                    if not until_of[until]:
-                        heappush(furthest, -until)
-                    until_of[until] += blocks
+                    over -= there
+            if blocks:
+                kept += blocks
+                if held[until]:
+                    held[until] += blocks
+                else:
+                    held[until] = blocks
+                    heappush(furthest, -until)
+                for until, blocks in more or ():
                     kept += blocks
+                    if not held[until]:
+                        heappush(furthest, -until)
+                    held[until] += blocks
         return reused
 
     def _most_held(self) -> int:
         """Blocks held at the fullest moment if everything is kept that is used again."""
-        ending = [0] * self._last
+        ending = [0] * len(self._steps)
         kept = most = 0
-        for request, (need, starting) in enumerate(zip(self._need, self._kept_by_start, strict=True)):
-            kept -= ending[request]
+        for (need, until, blocks, more), back in zip(self._steps, ending, strict=True):
+            kept -= back
             if kept + need > most:
                 most = kept + need
-            if starting is not None:
-                for until, blocks in starting:
+            if blocks:
+                ending[until] += blocks
+                kept += blocks
+                for until, blocks in more or ():
                     ending[until] += blocks
                     kept += blocks
         return most

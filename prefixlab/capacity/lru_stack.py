@@ -21,7 +21,6 @@ link-cut trees expose a path: over a run the owners met are few for each request
 
 from __future__ import annotations
 
-from itertools import accumulate
 from typing import NamedTuple
 
 from prefixlab.capacity.chains import Chains

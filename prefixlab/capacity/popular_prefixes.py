@@ -47,12 +47,12 @@ class PopularPrefixes:
                 there = parting.setdefault(source[number], {})
                 there[end] = there.get(end, 0) + totals[number]
                 totals[source[number]] += totals[number]
-        self._all: list[Prefix] = []
+        self.all: list[Prefix] = []
         for number, ends in sorted(parting.items()):
             requests = 1
             for end in sorted(ends, reverse=True):
                 requests += ends[end]
-                self._all.append(Prefix(number, end, requests))
+                self.all.append(Prefix(number, end, requests))
 
     def by_count(self, most: int) -> list[Prefix]:
         """The prefixes that most requests have, the longer first of those that as many have."""
@@ -64,7 +64,7 @@ class PopularPrefixes:
 
     def _first(self, most: int, order: Callable[[Prefix], tuple[int, int]]) -> list[Prefix]:
         found: list[Prefix] = []
-        for prefix in sorted(self._all, key=order):
+        for prefix in sorted(self.all, key=order):
             if len(found) >= most:
                 break
             if not any([self._says_the_same(prefix, other) for other in found]):

@@ -76,7 +76,7 @@ def svg_plot(found: ReuseCurve) -> str:
         parts.append(_middle(x, canvas.bottom + 18, wording.compact(tokens)))
         if found.axis:
             parts.append(_middle(x, canvas.bottom + 33, f"{wording.gib(found.axis.bytes_of(tokens))} GiB"))
-    parts.append(_middle((_LEFT + canvas.right) / 2, _HEIGHT - 4, "cache size in tokens, each step ten times as many"))
+    parts.append(_middle((_LEFT + canvas.right) / 2, _HEIGHT - 4, "cache size in tokens (logarithmic)"))
     knee = found.knee
     if knee:
         x, y = canvas.x(knee.cache_tokens), canvas.y(found.share(knee.reused_tokens))
@@ -167,15 +167,15 @@ def _prefixes(title: str, prefixes: Sequence[PopularPrefix], found: ReuseCurve) 
     rows = []
     for prefix in prefixes:
         figures = [number(prefix.requests), number(prefix.tokens), number(prefix.volume)]
-        ends = _code("…" + prefix.ends, 2 * _NAME) if prefix.ends else ""
-        rows.append([*figures, wording.prefix_place(prefix, block, _code), ends])
-    head = ["requests", "tokens", "together", "which", "ends"]
-    return f"<h2>{title}</h2>{_table(head, rows, texts=(3, 4))}"
+        ends = f", ends <code>…{escape(wording.end_of(prefix.ends, 2 * _NAME))}</code>" if prefix.ends else ""
+        rows.append([*figures, wording.prefix_place(prefix, block, _code) + ends])
+    head = ["requests", "tokens", "together", "which"]
+    return f"<h2>{title}</h2>{_table(head, rows, texts=(3,))}"
 
 
 def render_html(found: ReuseCurve, width: int) -> bytes:
     """The whole document."""
-    first, *rest = [escape(said) for said in wording.headline(found)]
+    first, *rest = [escape(said).replace(" %", "&nbsp;%") for said in wording.headline(found)]
     parts = [f'<p class="first">{first}</p>', *[f"<p>{said}</p>" for said in rest]]
     if found.prompt_tokens:
         parts += [svg_plot(found)] if found.unlimited_tokens else []

@@ -13,6 +13,7 @@ from prefixlab.reuse_curve import NEARLY_ALL, PopularPrefix, ReuseCurve
 
 _PLOT_WIDTH, _PLOT_HEIGHT = 80, 14
 _MOST_GROUPS = 20
+_ENDS = 50
 _LONG = 600
 
 
@@ -68,9 +69,9 @@ def _prefixes(title: str, prefixes: Sequence[PopularPrefix], found: ReuseCurve) 
     rows = []
     for prefix in prefixes:
         place = wording.prefix_place(prefix, block, code)
-        ends = code("…" + prefix.ends) if prefix.ends else ""
-        rows.append([number(prefix.requests), number(prefix.tokens), number(prefix.volume), place, ends])
-    return _table(["requests", "tokens", "together", title, "ends"], rows, texts=(3, 4))
+        ends = f", ends {code('…' + wording.end_of(prefix.ends, _ENDS), 2 * _ENDS)}" if prefix.ends else ""
+        rows.append([number(prefix.requests), number(prefix.tokens), number(prefix.volume), place + ends])
+    return _table(["requests", "tokens", "together", title], rows, texts=(3,))
 
 
 def _details(summary: str, *parts: str) -> str:

@@ -29,10 +29,6 @@ class Frame(NamedTuple):
     def y(self, share: float) -> float:
         return (share - self.bottom) / (self.top - self.bottom)
 
-    def tokens(self, x: float) -> float:
-        """The cache size at a position."""
-        return self.left * (self.right / self.left) ** x
-
     def levels(self) -> list[float]:
         """The shares that have a label, from the bottom up."""
         count = round((self.top - self.bottom) / self.step)
@@ -104,6 +100,8 @@ def character_plot(found: ReuseCurve, width: int, height: int) -> list[str]:
         row = rows[row_of(found.share(point.clairvoyant_tokens))]
         if row[column_of(point.cache_tokens)] != "*":
             row[column_of(point.cache_tokens)] = "o"
+        # Where requests are refused, the point is not on the line.
+        rows[row_of(found.share(point.reused_tokens))][column_of(point.cache_tokens)] = "*"
     labels = {row_of(share): name for share, name in names.items()}
     lines = [f"{labels.get(at, ''):>{side - 2}} |{''.join(row)}".rstrip() for at, row in enumerate(rows)]
     lines.append(" " * (side - 1) + "+" + "-" * columns)

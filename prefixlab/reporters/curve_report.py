@@ -80,9 +80,7 @@ def as_document(found: ReuseCurve) -> dict[str, Any]:
         "within_conversations": found.share(found.within_tokens),
         "conversations": found.conversations,
         "conversations_are_sessions": found.conversations_are_sessions,
-        "by": {
-            tag: {group.value: _group(found, group) for group in groups} for tag, groups in found.by.items()
-        },
+        "by": {tag: {group.value: _group(found, group) for group in groups} for tag, groups in found.by.items()},
         "prefixes": {
             "by_count": [_prefix(prefix) for prefix in found.most_sent],
             "by_volume": [_prefix(prefix) for prefix in found.most_tokens],
@@ -137,8 +135,11 @@ def redacted(found: ReuseCurve) -> ReuseCurve:
         return names.setdefault(f"{kind} {text}", stand_in(f"{kind} {len(names) + 1}", text))
 
     def prefix(one: PopularPrefix) -> PopularPrefix:
-        texts = {key: text and stand_in("text", text) for key, text in (("starts", one.starts), ("ends", one.ends))}
-        return one._replace(id=name("request", one.id), **texts)
+        return one._replace(
+            id=name("request", one.id),
+            starts=one.starts and stand_in("text", one.starts),
+            ends=one.ends and stand_in("text", one.ends),
+        )
 
     return replace(
         found,

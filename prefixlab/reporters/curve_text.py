@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from prefixlab.reporters import curve_wording as wording
 from prefixlab.reporters.curve_plot import character_plot
 from prefixlab.reporters.neutral import cells, pad, shown, wrapped
-from prefixlab.reporters.wording import counted, number, percent
+from prefixlab.reporters.wording import number, percent
 from prefixlab.reuse_curve import NEARLY_ALL, PopularPrefix, ReuseCurve
 
 _NARROWEST, _WIDEST = 60, 120
 _PLOT_HEIGHT = 14
 _NAME, _ID, _LONG = 40, 24, 600
 _MOST_GROUPS = 12
+_NOTHING = "(empty)"
 
 
 def _table(rows: Sequence[Sequence[str]], *, first: int = 0) -> list[str]:
@@ -87,9 +88,6 @@ def _groups(found: ReuseCurve) -> list[list[str]]:
     return sections
 
 
-_NOTHING = "(empty)"
-
-
 def _prefixes(title: str, prefixes: Sequence[PopularPrefix], found: ReuseCurve, width: int) -> list[str]:
     if not prefixes:
         return []
@@ -104,16 +102,8 @@ def _prefixes(title: str, prefixes: Sequence[PopularPrefix], found: ReuseCurve, 
         out += _paragraph(place, width, f"{line}  ", indent)
         if prefix.ends:
             room = width - len(indent) - 5
-            out.append(f'{indent}"…{_end(prefix.ends, room)}"')
+            out.append(f'{indent}"…{wording.end_of(prefix.ends, room)}"')
     return out
-
-
-def _end(text: str, room: int) -> str:
-    """The end of a text, neutral, in at most `room` cells."""
-    whole = shown(text, _LONG)
-    while cells(whole) > room:
-        whole = whole[1:]
-    return whole
 
 
 def _facts(found: ReuseCurve, width: int) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from prefixlab.reporters.neutral import cells, shown
 from prefixlab.reporters.wording import counted, number, percent
 from prefixlab.reuse_curve import NEARLY_ALL, PopularPrefix, ReuseCurve, TagCurve
 
@@ -103,7 +104,15 @@ def prefix_place(prefix: PopularPrefix, block: int, show: Show) -> str:
         return f"the first {whole} of {show(prefix.id)}"
     if prefix.path:
         return f"up to {show(prefix.path)} ({show(prefix.role)})"
-    return "up to a message's end"
+    return "up to text of the template"
+
+
+def end_of(text: str, room: int) -> str:
+    """The end of a text, neutral, in at most `room` cells."""
+    whole = shown(text, 10 * len(text) + 1)
+    while cells(whole) > room:
+        whole = whole[1:]
+    return whole
 
 
 def largest(groups: Sequence[TagCurve], most: int) -> list[TagCurve]:
@@ -124,7 +133,8 @@ def facts(found: ReuseCurve, show: Show) -> list[tuple[str, str]]:
     block = found.engine.get("block_size")
     rows.append(("engine", f"{show(str(found.engine.get('name')))}, blocks of {counted(int(block or 1), 'token')}"))
     if found.axis:
-        said = f"{show(found.axis.model)}: {counted(found.axis.bytes_per_token, 'byte')} a token"
+        each_token = f"{found.axis.bytes_per_token:,.1f}".removesuffix(".0")
+        said = f"{show(found.axis.model)}: {each_token} bytes a token"
         if found.axis.fixed_bytes:
             said += f", and {counted(found.axis.fixed_bytes, 'byte')} a running request, which the sizes do not hold"
         rows.append(("memory", said))

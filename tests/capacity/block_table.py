@@ -1,4 +1,4 @@
-"""A block table played through block by block, as slowly and plainly as can be: what the fast passes must agree with."""
+"""A block table played through block by block, as plainly as can be: what the fast passes must agree with."""
 
 from __future__ import annotations
 
