@@ -8,11 +8,12 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from prefixlab.attribution.fixed_log import FixedLog
 from prefixlab.contracts import Engine
 from prefixlab.engine_requests import EngineRequest, engine_requests
 from prefixlab.errors import PrefixlabError
 from prefixlab.intake import unit_of
-from prefixlab.prefix_tree import Match, PrefixTree
+from prefixlab.prefix_tree import Match
 from prefixlab.records import Prompt
 from prefixlab.registry import engine_kind, engine_named
 from prefixlab.routing import replicas_of
@@ -163,14 +164,28 @@ def serve(
     return [caches[replica].serve(request) for replica, request in zip(replica_of, requests, strict=True)]
 
 
-def match_within(prompts: Sequence[Prompt], replica_of: Sequence[int] | None, lifetime: float | None) -> list[Match]:
+def serve_fixed(deployment: Deployment, log: FixedLog) -> list[int]:
+    """What the engine takes from its cache for each request of a log with fixes."""
+    matches: Sequence[Match] = log.matches
+    if deployment.replica_of is not None or deployment.lifetime is not None:
+        matches = match_within(log.prompts, deployment.replica_of, deployment.lifetime, log)
+    return [tokens or 0 for tokens in serve(deployment.engine, log.requests(matches), deployment.replica_of)]
+
+
+def match_within(
+    prompts: Sequence[Prompt],
+    replica_of: Sequence[int] | None,
+    lifetime: float | None,
+    fixed: FixedLog | None = None,
+) -> list[Match]:
     """The best earlier sequence of the same server and namespace that was used within the lifetime."""
-    tree = PrefixTree(lambda number: prompts[number].tokens + prompts[number].output_tokens)
+    log = fixed or FixedLog(prompts, lambda number: None, lambda number: None)
+    tree = log.tree()
     alive_from = first_alive(prompts, lifetime)
     matches = []
     for number, prompt in enumerate(prompts):
         namespace: Any = prompt.namespace if replica_of is None else (replica_of[number], prompt.namespace)
-        matches.append(tree.add(number, prompt.tokens, prompt.output_tokens, namespace, alive_from[number]))
+        matches.append(log.add(tree, number, namespace, alive_from[number]))
     return matches
 
 

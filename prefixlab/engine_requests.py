@@ -56,18 +56,27 @@ class BlockKeys:
 class EngineRequest:
     """One request as an engine sees it. Token ids are `bytes`, four an id; see `Prompt` for `unit`."""
 
-    __slots__ = ("_keys", "generated", "match", "number", "prompt", "prompt_tokens", "unit")
+    __slots__ = ("_keys", "_tokens", "generated", "match", "number", "prompt", "prompt_tokens", "unit")
 
-    def __init__(self, number: int, prompt: Prompt, match: Match, keys: dict[tuple[int, int], BlockKeys]) -> None:
+    def __init__(
+        self,
+        number: int,
+        prompt: Prompt,
+        match: Match,
+        keys: dict[tuple[int, int], BlockKeys],
+        tokens: bytes | None = None,
+    ) -> None:
+        """`tokens` are the prompt's ids where they are not `prompt`'s own, because a fix moved some of its text."""
         self.number = number
         """0, 1, 2 ... over the whole run."""
         self.prompt = prompt
         self.match = match
         self.generated = prompt.output_tokens
         """Generated ids but the last one sampled: those with keys and values."""
-        self.prompt_tokens = prompt.token_count
+        self.prompt_tokens = prompt.token_count if tokens is None else len(tokens) // TOKEN_BYTES
         self.unit = prompt.unit
         self._keys = keys
+        self._tokens = tokens
 
     @classmethod
     def of_ids(
@@ -99,7 +108,7 @@ class EngineRequest:
     @property
     def tokens(self) -> bytes:
         """The prompt's ids."""
-        return self.prompt.tokens
+        return self.prompt.tokens if self._tokens is None else self._tokens
 
     @property
     def sequence_tokens(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, BinaryIO
 
 from prefixlab import __version__
@@ -11,7 +12,7 @@ from prefixlab.attribution.families import families_of
 from prefixlab.attribution.losses import losses_of
 from prefixlab.attribution.volatile_fields import Ladder, find_fields
 from prefixlab.contracts import Engine
-from prefixlab.deployments import Deployment, Marks, Served, deployment_of, engine_of, serve_log
+from prefixlab.deployments import Deployment, Served, deployment_of, engine_of, serve_fixed, serve_log
 from prefixlab.errors import PrefixlabError
 from prefixlab.findings import Losses, Observed, Outcome, Report, RequestRow, Totals
 from prefixlab.intake import Progress, match_prompts, quiet, served_models, take
@@ -45,7 +46,8 @@ def audit(
     served = serve_log(deployment, prompts, matches)
     families = families_of(prompts, matches)
     outcomes = _outcomes(prompts, matches, served, engine)
-    ladder = find_fields(prompts, matches, families, outcomes, engine, models.encode, cuts=models.cuts)
+    again = partial(serve_fixed, deployment) if deployment.is_limited else None
+    ladder = find_fields(prompts, matches, families, outcomes, engine, models.encode, cuts=models.cuts, serve=again)
     losses = [
         losses_of(outcome, marks.local, marks.alive, aligned, shared, engine)
         for outcome, marks, aligned, shared in zip(
@@ -116,9 +118,7 @@ def _described(settings: AuditSettings, deployment: Deployment, served: Served) 
     return described
 
 
-def _outcomes(
-    prompts: Sequence[Prompt], matches: Sequence[Match], served: Served, engine: Engine
-) -> list[Outcome]:
+def _outcomes(prompts: Sequence[Prompt], matches: Sequence[Match], served: Served, engine: Engine) -> list[Outcome]:
     refused = frozenset(served.refused)
     outcomes = []
     for number, (prompt, match, marks) in enumerate(zip(prompts, matches, served.marks, strict=True)):

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
+from prefixlab.attribution.fixed_log import FixedLog
 from prefixlab.attribution.sites import Found, Located, Site
 from prefixlab.contracts import Engine
-from prefixlab.prefix_tree import PrefixTree
 from prefixlab.records import TOKEN_BYTES, Origin, Piece, Prompt, Run
 
 Encode = Callable[[str, Origin], tuple[Run, ...]]
@@ -37,6 +37,7 @@ class Replayed(NamedTuple):
 
     aligned_tokens: list[int]
     shared_tokens: list[int]
+    log: FixedLog
 
 
 class FixReplay:
@@ -84,17 +85,14 @@ class FixReplay:
         moves = [self._moves_of(site, where, count) for site, where in places.items()]
         prompts = self._prompts
         rewritten: list[_Rewritten | None] = []
-        lengths: dict[int, int] = {}
         self._remembered.clear()
         self._unlike = 0
 
-        def known(number: int) -> bytes:
+        def beginning(number: int) -> bytes | None:
             changed = rewritten[number]
-            if changed is None:
-                return prompts[number].tokens + prompts[number].output_tokens
-            return b"".join(changed.head)
+            return None if changed is None else b"".join(changed.head)
 
-        def rest(number: int) -> tuple[bytes, int] | None:
+        def whole(number: int) -> bytes | None:
             changed = rewritten[number]
             if changed is None:
                 return None
@@ -102,25 +100,21 @@ class FixReplay:
             text = changed.last.text + "\n" + "\n".join(changed.moved)
             tail = [run.tokens for run in self._encode(text, pieces[at].origin)]
             behind = self._tokens(pieces, at + 1, len(pieces), changed.changes)
-            tokens = b"".join([*changed.head[:-1], *tail, *behind])
-            lengths[number] = len(tokens) // TOKEN_BYTES
-            return tokens + prompts[number].output_tokens, len(tokens)
+            return b"".join([*changed.head[:-1], *tail, *behind])
 
-        tree = PrefixTree(known, rest)
+        log = FixedLog(prompts, beginning, whole)
         aligned_tokens = self._engine.aligned_tokens
-        replayed = Replayed([], [])
+        replayed = Replayed([], [], log)
+        tree = log.tree()
         for number in range(count):
             prompt = prompts[number]
-            changed = self._rewritten(number, prompt, moves)
-            rewritten.append(changed)
-            if changed is None:
-                match = tree.add(number, prompt.tokens, prompt.output_tokens, prompt.namespace)
-                shared = min(match.shared * prompt.unit, prompt.token_count)
-            else:
-                shared = tree.add(number, known(number), b"", prompt.namespace).shared
+            rewritten.append(self._rewritten(number, prompt, moves))
+            match = log.add(tree, number, prompt.namespace)
+            log.matches.append(match)
+            shared = min(match.shared * prompt.unit, prompt.token_count) if rewritten[-1] is None else match.shared
             # A moved value makes a prompt a little longer or shorter; the request as logged sets the limit. A prompt
             # whose length was never asked for shares less than all of it.
-            length = min(lengths.get(number, prompt.token_count), prompt.token_count)
+            length = min(log.lengths.get(number, prompt.token_count), prompt.token_count)
             replayed.aligned_tokens.append(aligned_tokens(min(shared, length), length))
             replayed.shared_tokens.append(shared)
         return replayed

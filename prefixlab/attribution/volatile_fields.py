@@ -7,11 +7,12 @@ on. A field's recoverable tokens are what its step adds, so the rows add up to t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from prefixlab.attribution.families import Families
 from prefixlab.attribution.fix_replay import Encode, FixReplay, Hole, Target
+from prefixlab.attribution.fixed_log import FixedLog
 from prefixlab.attribution.severity import severity_of
 from prefixlab.attribution.sites import (
     Found,
@@ -61,10 +62,12 @@ def find_fields(
     encode: Encode,
     *,
     cuts: bool,
+    serve: Callable[[FixedLog], list[int]] | None = None,
 ) -> Ladder:
     """Find the volatile fields of a log and measure what fixing them gives, front to back.
 
-    `cuts` says that text may be encoded piecewise at any blank behind a non-blank.
+    `cuts` says that text may be encoded piecewise at any blank behind a non-blank. `serve` gives the cached tokens of a
+    log with fixes; None where they are the aligned ones.
     """
     best = [outcome.aligned_tokens for outcome in outcomes]
     shared = [outcome.raw_shared_tokens for outcome in outcomes]
@@ -78,10 +81,16 @@ def find_fields(
     reached_shared = shared
     for hole in _candidates(sites, outcomes):
         target, replayed = replay.fix(hole, TRIAL_REQUESTS, best)
-        better = [max(pair) for pair in zip(best, replayed.aligned_tokens, strict=True)]
+        better = [
+            # What is shared no further than as logged is not won by a fix, whatever the engine denies of it.
+            max(before, aligned) if now > logged else before
+            for before, aligned, now, logged in zip(
+                best, replayed.aligned_tokens, replayed.shared_tokens, shared, strict=True
+            )
+        ]
         gain = sum(better) - sum(best)
         best = better
-        steps.append(_Step(hole, target, gain))
+        steps.append(_Step(hole, target, gain, sum(best) if serve is None else sum(serve(replayed.log))))
         if gain:
             reached, reached_shared = best, replayed.shared_tokens
     while steps and not steps[-1].gain:
@@ -113,6 +122,8 @@ class _Step(NamedTuple):
     hole: Hole
     target: Target
     gain: int
+    cached: int
+    """Cached tokens of the whole log with this fix and those before it."""
 
 
 def _candidates(sites: Located, outcomes: Sequence[Outcome]) -> list[Hole]:
@@ -147,12 +158,11 @@ def _rows(
     """The rows of the ladder, and for each request the field at which its prefix ends."""
     prompt_tokens = sum([outcome.prompt_tokens for outcome in outcomes])
     reused = sum([outcome.aligned_tokens for outcome in outcomes])
-    cached = sum([outcome.cached_tokens for outcome in outcomes])
     warm = len(outcomes) - len(set(zip([prompt.namespace for prompt in prompts], families, strict=True)))
     fields = []
     field_of: dict[int, str] = {}
     recovered = 0
-    for rank, (hole, target, gain) in enumerate(steps, 1):
+    for rank, (hole, target, gain, cached) in enumerate(steps, 1):
         site, number = hole
         standing = [(prompt, one) for prompt, one in zip(prompts, sites[site], strict=True) if one is not None]
         shown_in = standing[0]
@@ -181,7 +191,7 @@ def _rows(
                 lost_tokens=sum([outcomes[one].prompt_tokens - outcomes[one].raw_shared_tokens for one in first]),
                 recoverable_tokens=gain,
                 reuse_after_fix=(reused + recovered) / prompt_tokens,
-                cached_reuse_after_fix=(cached + recovered) / prompt_tokens,
+                cached_reuse_after_fix=cached / prompt_tokens,
                 level=level_of(origin.role),
                 severity=severity_of(gain / prompt_tokens, site.broken[number] / warm if warm else 0.0, gain),
                 confidence="high" if len(distinct) >= 3 and kind != "text" else "medium",
