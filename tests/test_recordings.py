@@ -44,7 +44,7 @@ def engine_of(name: str) -> tuple[str, dict[str, Any]]:
         return "vllm", options
     if name.startswith("sglang."):
         sizes = {"page_size": meta["page_size"], "capacity_tokens": meta["kv_capacity_tokens"]}
-        return "sglang", {**sizes, "policy": meta["eviction_policy"]}
+        return "sglang", {**sizes, "policy": meta.get("eviction_policy", "lru")}
     flags = dict(zip(meta["args"][::2], map(int, meta["args"][1::2]), strict=True))
     options = {"slots": flags["-np"], "n_ctx": flags["-c"], "bytes_per_token": 520}
     options |= {"cache_reuse": flags.get("--cache-reuse", 0), "cache_ram_mib": flags.get("--cache-ram", 8192)}
