@@ -203,6 +203,26 @@ class KvSheet:
         _demand(not self.contexts or self.cost is not None, "contexts of an unknown model")
 
     @property
+    def layers(self) -> tuple[LayerGroup, ...]:
+        """The groups of layers; none where no model was given."""
+        return () if self.cost is None else self.cost.layers
+
+    @property
+    def bytes_per_token(self) -> Fraction | None:
+        """What each further token adds, where windows do not grow."""
+        return None if self.cost is None else self.cost.bytes_per_token
+
+    @property
+    def bytes_per_token_if_all_kept(self) -> Fraction | None:
+        """What each further token adds in an engine that keeps windowed layers whole."""
+        return None if self.cost is None else self.cost.bytes_per_token_if_all_kept
+
+    @property
+    def fixed_bytes(self) -> int | None:
+        """What a session takes beside the growing part."""
+        return None if self.cost is None else self.cost.fixed_bytes
+
+    @property
     def max_bytes_per_token(self) -> Fraction | None:
         """The most that a token may take for the longest length to fit once into the memory."""
         if self.capacity is None or not self.lengths:

@@ -144,6 +144,11 @@ def _check(config: str | None, asked: KvQuestion) -> None:
     ):
         if value is not None and asked.gpu is None:
             raise PrefixlabError(f"{name} says what cards leave, and there are none", "Name them with --gpu, as 2x80GB")
+    of_model = (asked.dtype, asked.layer_dtype or None, asked.scales, None if asked.tp == 1 else asked.tp)
+    if config is None and any([each is not None for each in of_model]):
+        raise PrefixlabError(
+            "--dtype, --layer-dtype, --scales and --tp are for the layers of a CONFIG", "Give a CONFIG"
+        )
     pairs = (
         ("--weights-read", asked.weights_read, "--bandwidth", asked.bandwidth),
         ("--reserve", asked.reserve, "--context", asked.context),

@@ -46,6 +46,8 @@ class LatentAttention:
             fields.assume(f"fp8 of sparse MLA as vLLM's fp8_ds_mla: {size} bytes a token and layer")
         else:
             size = number.vector_bytes(rank + rope)
+            if role is Role.INDEXED and number.bits == 16:
+                fields.assume("sparse MLA in 16 bits; vLLM may choose fp8 for it by itself: --dtype fp8")
         parts = [CacheLayer(kind, Fraction(size), window if sliding else None)]
         if role is Role.INDEXED and self._indexers[at]:
             parts.append(indexer_key(fields, self._types, fields.count_or_none("index_kpool") or 1))

@@ -39,7 +39,9 @@ def _scaled(amount: Fraction, base: int, units: Sequence[str]) -> str:
     if (value * 10**_EXACT_PLACES).denominator == 1:
         # Exact to few places: all of them, as 1.125 GiB.
         return f"{float(value):,.{_EXACT_PLACES}f}".rstrip("0").rstrip(".") + f" {units[power]}"
-    return f"{float(value):,.{1 if value >= _WIDE else 2}f} {units[power]}"
+    if value >= _WIDE:
+        return f"{float(value):,.1f} {units[power]}"
+    return f"{float(value):.2f}".rstrip("0").rstrip(".") + f" {units[power]}"
 
 
 def size(amount: Fraction | int) -> str:
@@ -224,13 +226,13 @@ def _together(capacity: Capacity) -> list[str]:
     row: Sessions = max(capacity.sessions, key=lambda each: each.tokens)
     if not row.sessions_growing_part:
         return []
-    together = f"{size(row.growing_bytes)} = {decimal_size(row.growing_bytes)}"
-    said = f"{counted(row.sessions_growing_part, 'session')} of {number(row.tokens)} tokens take {together}"
+    together = f"{size(row.growing_bytes)} ({decimal_size(row.growing_bytes)})"
+    said = f"{counted(row.sessions_growing_part, 'session')} of {number(row.tokens)} tokens take {together} together"
     weights = capacity.weights_bytes
     if not weights:
-        return [f"{said} (growing part)."]
+        return [f"{said}, the growing part alone."]
     relation = "more than" if row.growing_bytes > weights else "no more than"
-    return [f"{said} (growing part), {relation} the {decimal_size(weights)} of weights."]
+    return [f"{said}, the growing part alone: {relation} the {decimal_size(weights)} of weights."]
 
 
 def _reservation(sheet: KvSheet) -> list[str]:
