@@ -41,8 +41,8 @@ class CurveSettings(LogSettings):
     engine: str = "vllm"
     block_size: int | None = None
     """None: the engine's own default, or the block of a block-hash trace."""
-    sizes: tuple[str, ...] = ()
-    """Cache sizes: tokens, or memory such as `20GiB` with `model_config`. Empty: `points` of them, evenly over the
+    sizes: Sequence[str | int] = ()
+    """Cache sizes: tokens, or memory such as `'20GiB'` with `model_config`. Empty: `points` of them, evenly over the
     logarithm, from what the largest request needs to where the curve is flat."""
     points: int = 15
     model_config: str | os.PathLike[str] | None = None
@@ -53,8 +53,8 @@ class CurveSettings(LogSettings):
     def __post_init__(self) -> None:
         # `super()` knows no class with slots by this name.
         LogSettings.__post_init__(self)
-        if isinstance(self.sizes, str) or not all([isinstance(size, str) for size in self.sizes]):
-            raise PrefixlabError(f"sizes={self.sizes!r} cannot be", "Give texts such as '50000' or '20GiB'")
+        if not isinstance(self.sizes, list | tuple) or not all([type(size) in (str, int) for size in self.sizes]):
+            raise PrefixlabError(f"sizes={self.sizes!r} cannot be", "Give a list such as [50000, '20GiB']")
         for name, value, least in (("points", self.points, 2), ("top", self.top, 0)):
             if type(value) is not int or value < least:
                 raise PrefixlabError(f"--{name} {value} cannot be", f"Give {least} or more")
@@ -80,7 +80,7 @@ def curve(
     """
     _engine(settings, 1)
     axis = _axis(settings)
-    asked = [_asked_tokens(size, axis) for size in settings.sizes]
+    asked = [_asked_tokens(str(size), axis) for size in settings.sizes]
     models = served_models(settings)
     taken = take(log, settings, models, stdin, progress)
     prompts = taken.prompts
@@ -92,8 +92,7 @@ def curve(
     sizes = _sizes(asked, settings.points, chains, shape, block)
     passes = _passes(sizes, whole, prompts, block)
     points = []
-    for at, (size, one) in enumerate(zip(sizes, passes, strict=True)):
-        progress("sizes", at)
+    for size, one in zip(sizes, passes, strict=True):
         refused = len(prompts) - len(one.served)
         points.append(CurvePoint(size * block, one.shape.at(size) * block, one.bound.blocks(size) * block, refused))
     conversations = Conversations(prompts, matches)
@@ -347,9 +346,9 @@ def _unlike(engine: Engine, chains: Chains) -> list[str]:
         twice = sum([shared > limit for shared, limit in zip(chains.shared, chains.limit, strict=True)])
         if twice:
             notes.append(
-                f"{counted(twice, 'request computes', 'requests compute')} a block again that the cache has, the one "
-                "with the last prompt token. vLLM then holds it twice, the curve counts it once: in a small cache the "
-                "engine may reuse a block more or less."
+                f"{counted(twice, 'request computes', 'requests compute')} a block again that was sent before, the one "
+                "with the last prompt token. vLLM then holds it twice, the curve counts it once: in a full cache the "
+                "engine may reuse a little less or more."
             )
     elif engine.name == "sglang":
         notes.append(

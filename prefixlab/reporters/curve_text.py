@@ -12,24 +12,28 @@ from prefixlab.reuse_curve import NEARLY_ALL, PopularPrefix, ReuseCurve
 
 _NARROWEST, _WIDEST = 60, 120
 _PLOT_HEIGHT = 14
-_NAME, _ID, _LONG = 40, 24, 600
+_NARROWEST_NAME, _NAME, _ID, _LONG = 8, 40, 24, 600
 _MOST_GROUPS = 12
 _NOTHING = "(empty)"
 
 
-def _table(rows: Sequence[Sequence[str]], *, first: int = 0) -> list[str]:
-    """Rows in columns, the first of them a head: the leading `first` columns to the left, the others to the right."""
+def _table(rows: Sequence[Sequence[str]], width: int, *, texts: Sequence[int] = ()) -> list[str]:
+    """Rows in columns, the first of them a head; `texts` are the columns that stand to the left.
+
+    Where a line is too long, the first column gives way, if it is one of these.
+    """
     widths = [max(map(cells, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  "
-        + "  ".join(
-            [
-                pad(text, width) if at < first else text.rjust(width)
-                for at, (text, width) in enumerate(zip(row, widths, strict=True))
-            ]
-        )
-        for row in rows
-    ]
+    if 0 in texts:
+        widths[0] = max(min(widths[0], width - sum(widths[1:]) - 2 * len(widths)), _NARROWEST_NAME)
+    lines = []
+    for row in rows:
+        parts = [shown(row[0], widths[0]), *row[1:]]
+        parts = [
+            pad(part, room) if at in texts else part.rjust(room)
+            for at, (part, room) in enumerate(zip(parts, widths, strict=True))
+        ]
+        lines.append("  " + "  ".join(parts).rstrip())
+    return lines
 
 
 def _paragraph(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
@@ -41,7 +45,7 @@ def _plot(found: ReuseCurve, width: int) -> list[str]:
     return [*lines, *["  " + line for line in character_plot(found, width - 2, _PLOT_HEIGHT)]]
 
 
-def _points(found: ReuseCurve) -> list[str]:
+def _points(found: ReuseCurve, width: int) -> list[str]:
     axis = found.axis
     refused = any([point.refused for point in found.points])
     head = ["cache tokens", *(["GiB"] if axis else []), "reuse", "clairvoyant", *(["refused"] if refused else [])]
@@ -51,24 +55,17 @@ def _points(found: ReuseCurve) -> list[str]:
         row += [wording.gib(axis.bytes_of(point.cache_tokens))] if axis else []
         row += [percent(found.share(point.reused_tokens)), percent(found.share(point.clairvoyant_tokens))]
         rows.append(row + ([number(point.refused)] if refused else []))
-    return ["Reuse by cache size", *_table(rows)]
+    return ["Reuse by cache size", *_table(rows, width)]
 
 
-def _origins(found: ReuseCurve) -> list[str]:
+def _origins(found: ReuseCurve, width: int) -> list[str]:
     rows = [["unlimited cache", "tokens", "share", ""]]
     for label, tokens, meaning in wording.origin_rows(found):
         rows.append([label, number(tokens), percent(found.share(tokens)), meaning])
-    widths = [max(map(cells, column)) for column in zip(*rows, strict=True)]
-    return [
-        "Where the reuse comes from",
-        *[
-            f"  {pad(row[0], widths[0])}  {row[1].rjust(widths[1])}  {row[2].rjust(widths[2])}  {row[3]}".rstrip()
-            for row in rows
-        ],
-    ]
+    return ["Where the reuse comes from", *_table(rows, width, texts=(0, 3))]
 
 
-def _groups(found: ReuseCurve) -> list[list[str]]:
+def _groups(found: ReuseCurve, width: int) -> list[list[str]]:
     sections = []
     enough = f"{wording.percent_of_whole(NEARLY_ALL)} of it at"
     for tag, groups in found.by.items():
@@ -77,11 +74,11 @@ def _groups(found: ReuseCurve) -> list[list[str]]:
         for group in wording.largest(groups, _MOST_GROUPS):
             flat = group.flat_tokens
             reuse = group.unlimited_tokens / group.prompt_tokens if group.prompt_tokens else 0.0
-            row = [shown(group.value or _NOTHING, 24), number(group.requests), number(group.prompt_tokens)]
+            row = [group.value or _NOTHING, number(group.requests), number(group.prompt_tokens)]
             row += [percent(reuse), "-" if flat is None else number(flat)]
             row += ["-" if flat is None else wording.gib(found.axis.bytes_of(flat))] if found.axis else []
             rows.append(row)
-        lines = ["Where each share is flat", *_table(rows, first=1)]
+        lines = ["Where each share is flat", *_table(rows, width, texts=(0,))]
         if len(groups) > _MOST_GROUPS:
             lines.append(f"  and {number(len(groups) - _MOST_GROUPS)} more (all of them: --format json)")
         sections.append(lines)
@@ -94,7 +91,7 @@ def _prefixes(title: str, prefixes: Sequence[PopularPrefix], found: ReuseCurve, 
     block = int(found.engine.get("block_size") or 1)
     rows = [["requests", "tokens", "together"]]
     rows += [[number(one.requests), number(one.tokens), number(one.volume)] for one in prefixes]
-    head, *lines = _table(rows)
+    head, *lines = _table(rows, width)
     out = [title, head]
     for line, prefix in zip(lines, prefixes, strict=True):
         place = wording.prefix_place(prefix, block, lambda text: shown(text, _ID))
@@ -124,8 +121,8 @@ def render_text(found: ReuseCurve, width: int) -> bytes:
     sections = [[line for said in wording.headline(found) for line in _paragraph(said, width)]]
     if found.prompt_tokens:
         sections += [_plot(found, width)] if found.unlimited_tokens else []
-        sections += [_points(found)]
-        sections += [_origins(found), *_groups(found)] if found.unlimited_tokens else []
+        sections += [_points(found, width)]
+        sections += [_origins(found, width), *_groups(found, width)] if found.unlimited_tokens else []
         sections.append(_prefixes("Prefixes that most requests have", found.most_sent, found, width))
         if found.most_tokens != found.most_sent:
             sections.append(_prefixes("Prefixes that carry the most tokens", found.most_tokens, found, width))

@@ -51,7 +51,11 @@ def test_text_that_only_grew_is_another_conversation() -> None:
 
 def test_sessions_of_the_log_count_more_than_prompts() -> None:
     prompts = chats(
-        ["Platform?"], ["Platform?"], ["Something else"], ["Platform?", "Four.", "Sure?"], session_id=["a", "b", "a", "b"]
+        ["Platform?"],
+        ["Platform?"],
+        ["Something else"],
+        ["Platform?", "Four.", "Sure?"],
+        session_id=["a", "b", "a", "b"],
     )
     conversations = found(prompts)
     assert conversations.numbers == [0, 1, 0, 1]

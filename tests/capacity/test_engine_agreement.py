@@ -79,9 +79,7 @@ def test_public_trace() -> None:
             blocks = [numbers.setdefault(block, len(numbers)) for block in record["hash_ids"]]
             piece = Piece((), (Run("", ids(blocks)),))
             prompts.append(
-                Prompt(
-                    str(line), Location("log", line), (piece,), unit=512, token_count=record["input_length"]
-                )
+                Prompt(str(line), Location("log", line), (piece,), unit=512, token_count=record["input_length"])
             )
     curve, largest = curve_of(prompts, 512)
     tokens = sum([prompt.token_count for prompt in prompts])

@@ -26,9 +26,7 @@ def test_counts_are_those_of_all_beginnings(log: list[Served]) -> None:
                     for other, same in shared.items()])
     }  # fmt: skip
     popular = PopularPrefixes(chains(log, BLOCK))
-    listed = {
-        sequences[prefix.request][: prefix.blocks * BLOCK]: prefix.requests for prefix in popular.all
-    }
+    listed = {sequences[prefix.request][: prefix.blocks * BLOCK]: prefix.requests for prefix in popular.all}
     # Requests that end inside a longer one are places where requests part as well.
     assert {prefix: listed[prefix] for prefix in ends} == ends
     assert all(counted[prefix] == requests for prefix, requests in listed.items())
