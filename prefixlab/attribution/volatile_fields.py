@@ -77,6 +77,7 @@ def find_fields(
     count_breaks(sites, prompts, partners, matches)
     replay = FixReplay(prompts, sites, engine, encode, cuts=cuts)
     steps: list[_Step] = []
+    cached = sum([outcome.cached_tokens for outcome in outcomes])
     reached = best
     reached_shared = shared
     for hole in _candidates(sites, outcomes):
@@ -90,9 +91,10 @@ def find_fields(
         ]
         gain = sum(better) - sum(best)
         best = better
-        steps.append(_Step(hole, target, gain, sum(best) if serve is None else sum(serve(replayed.log))))
         if gain:
             reached, reached_shared = best, replayed.shared_tokens
+            cached = sum(best) if serve is None else sum(serve(replayed.log))
+        steps.append(_Step(hole, target, gain, cached))
     while steps and not steps[-1].gain:
         steps.pop()
     fields, field_of = _rows(steps, prompts, families.numbers, outcomes, sites, encode)

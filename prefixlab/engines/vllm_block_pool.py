@@ -45,10 +45,15 @@ class BlockPool:
         """Take blocks from the front of the queue; a block that had a key loses it."""
         empties = min(self._empties, count)
         self._empties -= empties
-        queue = self._queue
-        for _ in range(count - empties):
-            block, _ = queue.popitem(last=False)
-            self._forget(block)
+        next_free = self._queue.popitem
+        if self._last_number:
+            for _ in range(count - empties):
+                self._forget(next_free(last=False)[0])
+        else:
+            # No block was ever a copy, so every block is its own key.
+            known = self.known
+            for _ in range(count - empties):
+                del known[next_free(False)[0]]
 
     def register(self, keys: Sequence[int]) -> list[int]:
         """Give keys to as many blocks that were taken. There is no de-duplication."""
