@@ -276,9 +276,9 @@ class TensorrtLlmCache:
         """A block to write to."""
         if self._total is None:
             self._make_blocks(DEVICE, 1)
-            block = next(reversed(self._free[DEVICE][DEFAULT_PRIORITY]))
-            self._claim(block, DEFAULT_PRIORITY if priority is None else priority)
-            return block
+            fresh = next(reversed(self._free[DEVICE][DEFAULT_PRIORITY]))
+            self._claim(fresh, DEFAULT_PRIORITY if priority is None else priority)
+            return fresh
         block = self._first_free(DEVICE)
         if block is None:
             raise AssertionError("a request is only let in if there are blocks for all of it")
