@@ -45,6 +45,15 @@ def whole_bytes(text: str, option: str) -> int:
     return int(amount)
 
 
+def parse_bytes(text: str) -> int:
+    """The bytes of a `--kv-budget`, for the commands that have one.
+
+    Raises:
+        PrefixlabError: it is no such amount.
+    """
+    return whole_bytes(text, "--kv-budget")
+
+
 def bytes_per_second(text: str, option: str) -> int:
     """A bandwidth, with or without `/s`.
 
