@@ -20,16 +20,11 @@ MECHANISMS: dict[str, type[HostedEngine]] = {
     "breakpoints": Breakpoints,
     "stored_units": StoredUnits,
 }
-RULES = {
-    "blocks": "a prefix in steps",
-    "breakpoints": "a prefix up to a breakpoint",
-    "stored_units": "a stored unit, whole or not at all",
-}
 
 
 def engine_of(profile: Profile, name: str) -> type[HostedEngine]:
     """The engine of a profile, called `name`."""
-    mechanism = MECHANISMS[profile.mechanism]
+    mechanism = MECHANISMS[profile.rule]
     figures = profile.options
     options: list[Any] = []
     for option in fields(mechanism):
@@ -38,7 +33,7 @@ def engine_of(profile: Profile, name: str) -> type[HostedEngine]:
             value = float(value)
         options.append((option.name, option.type, field(default=value, metadata=option.metadata)))
     if figures:
-        raise ValueError(f"{profile.name}: {', '.join(figures)} is no option of {profile.mechanism}")
+        raise ValueError(f"{profile.name}: {', '.join(figures)} is no option of {profile.rule}")
     alias = f"stands for {profile.name}: " if name != profile.name else ""
     return make_dataclass(
         "".join([part.title() for part in name.replace(".", "_").split("-")]),
@@ -49,7 +44,7 @@ def engine_of(profile: Profile, name: str) -> type[HostedEngine]:
             "__doc__": f"{profile.provider}, {profile.models}.",
             "name": name,
             "summary": f"{alias}{profile.models}",
-            "follows": f"{profile.provider}'s pages, {profile.date}",
+            "follows": f"the pages of {profile.provider}, read {profile.read_on}",
             "profile": profile,
         },
         frozen=True,

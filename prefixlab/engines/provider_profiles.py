@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from prefixlab.bill import Rates
 
 HOUR = 3600.0
-RULE_FIGURES = ("read", "write")
-"""Figures that are no option of a mechanism; `write_1h` and the like belong to them."""
+NO_OPTIONS = ("rule", "read", "write")
+"""Figures that are no option of an engine; `write_1h` and the like belong to them."""
 
 
 class Source(NamedTuple):
@@ -52,7 +52,6 @@ class Profile:
     name: str
     provider: str
     models: str
-    mechanism: str
     usage: str
     """The field of an answer that reports cached tokens."""
     key: str
@@ -61,14 +60,19 @@ class Profile:
     aliases: tuple[str, ...] = ()
 
     @property
-    def date(self) -> str:
-        """The latest date of its sources."""
-        return max(figure.source.date for figure in self.figures.values())
+    def rule(self) -> str:
+        """Which mechanism it is: `blocks`, `breakpoints` or `stored_units`."""
+        return str(self.figures["rule"].value)
+
+    @property
+    def read_on(self) -> str:
+        """The day on which its sources were last read."""
+        return max(figure.source.read for figure in self.figures.values())
 
     @property
     def options(self) -> dict[str, Any]:
-        """The figures that are options of the mechanism."""
-        return {name: one.value for name, one in self.figures.items() if not name.startswith(RULE_FIGURES)}
+        """The figures that are options of the engine."""
+        return {name: one.value for name, one in self.figures.items() if not name.startswith(NO_OPTIONS)}
 
     @property
     def unconfirmed(self) -> tuple[Figure, ...]:
