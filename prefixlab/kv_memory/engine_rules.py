@@ -55,7 +55,11 @@ class NumberTypes:
         self._rules = rules
         self._patterns = _by_pattern(fields, rules)
         self.model = self._model_type(fields)
-        self.cache = rules.dtype or self._of_scheme(fields) or self.model
+        chosen = rules.dtype or self._of_scheme(fields)
+        self.is_chosen = chosen is not None
+        """Whether the caller or the config names the type of the cache."""
+
+        self.cache = chosen or self.model
         if self.cache.bits < 16:
             fields.assume(f"{self.cache.name} cache: {self.cache.scales.said}")
 
@@ -72,6 +76,10 @@ class NumberTypes:
             for projection in ("k_proj", "v_proj")
         )
         return keys, values
+
+    def of_layout(self, kind: str) -> ElementType | None:
+        """The type that was chosen for a kind of layer; none where the engine's own layout is left to stand."""
+        return self.named(kind) or (self.cache if self.is_chosen else None)
 
     def named(self, kind: str) -> ElementType | None:
         """The caller's exception for a kind of layer."""

@@ -4,7 +4,9 @@ MLA keeps `kv_lora_rank + qk_rope_head_dim` numbers a token, once, and each tens
 sparse MLA (DeepSeek V3.2) vLLM's fp8 layout is `fp8_ds_mla`: the latent in fp8, a 4-byte scale for each 128 numbers,
 the rope part in 16 bits, 656 bytes for 512 + 64. The indexer keeps one key a token, in fp8 with such scales too.
 
-DeepSeek V4 keeps a window of shared key-values, and one compressed entry for each 4 or 128 tokens.
+DeepSeek V4 keeps a window of shared key-values, and one compressed entry for each 4 or 128 tokens. Engines pack an
+entry of 512 to 584 bytes (SGLang's `deepseek_v4_memory_pool.py`): 448 in fp8 with a 1-byte scale for each 64 and one
+byte of padding, the 64 of rope in 16 bits.
 """
 
 from __future__ import annotations
@@ -13,11 +15,15 @@ from fractions import Fraction
 
 from prefixlab.kv_memory.cache_layers import CacheLayer
 from prefixlab.kv_memory.config_fields import Fields, per_layer
+from prefixlab.kv_memory.element_types import ElementType
 from prefixlab.kv_memory.engine_rules import NumberTypes
 from prefixlab.kv_memory.layer_plan import Role
 
 _SCALE_GROUP = 128
 _SCALE_BYTES = 4
+_ROPE = 64
+_PACKED_GROUP = 64
+_RATIOS = {"compressed_sparse_attention": 4, "heavily_compressed_attention": 128}
 _INDEXED_RATIO = 4
 """Compression at which DeepSeek V4's layers choose entries with an indexer."""
 
@@ -99,17 +105,41 @@ def sparse_index_key(fields: Fields, types: NumberTypes) -> CacheLayer:
 
 def compressed_parts(fields: Fields, types: NumberTypes, at: int, window: int) -> list[CacheLayer]:
     """DeepSeek V4: the window, and what is compressed of all tokens."""
-    ratio = (fields.indices("compress_ratios") or [])[at]
+    ratio = _ratio(fields, at)
     length = fields.count("head_dim")
-    near = types.keys_and_values("sliding_window", at)[0].vector_bytes(length)
+    near = _entry_bytes(fields, types.of_layout("sliding_window"), length)
     parts = [CacheLayer("sliding_window", Fraction(near), window)]
     fields.assume(
         "DeepSeek V4: key and value are one vector; padding of the engine's blocks and open windows not counted"
     )
     if ratio:
-        far = types.keys_and_values("compressed", at)[0].vector_bytes(length)
+        far = _entry_bytes(fields, types.of_layout("compressed"), length)
         parts.append(CacheLayer("compressed", Fraction(far, ratio), None, 0, ratio))
     if ratio == _INDEXED_RATIO:
         key = indexer_key(fields, types, 1)
         parts.append(CacheLayer("indexer", key.token_bytes / ratio, None, 0, ratio))
     return parts
+
+
+def _ratio(fields: Fields, at: int) -> int:
+    """Tokens that a compressed entry of a layer stands for; 0 where a layer has its window alone."""
+    ratios = fields.indices("compress_ratios")
+    if ratios:
+        return ratios[at]
+    name = (fields.list_or_none("layer_types") or [])[at]
+    rates = fields.part("compress_rates")
+    if rates is not None and rates.has(name):
+        return rates.count(name)
+    return _RATIOS.get(name, 0)
+
+
+def _entry_bytes(fields: Fields, number: ElementType | None, length: int) -> int:
+    """One key-value vector of DeepSeek V4: packed as engines do, unless another type than fp8 was asked for."""
+    if number is not None and (number.name != "fp8" or number.scales.bytes):
+        return number.vector_bytes(length)
+    rope = fields.count_or_none("qk_rope_head_dim")
+    rope = min(_ROPE if rope is None else rope, length)
+    plain = length - rope
+    size = plain + -(-plain // _PACKED_GROUP) + 1 + 2 * rope
+    fields.assume(f"DeepSeek V4: {size} bytes an entry, in fp8 with the rope part in 16 bits; --dtype bf16 for 16 bits")
+    return size

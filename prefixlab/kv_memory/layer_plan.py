@@ -40,6 +40,8 @@ _NAMES = {
     "indexed_attention": Role.INDEXED,
     "deepseek_sparse_attention": Role.INDEXED,
     "minimax_m3_sparse": Role.INDEXED,
+    "compressed_sparse_attention": Role.COMPRESSED,
+    "heavily_compressed_attention": Role.COMPRESSED,
     "linear_attention": Role.LINEAR,
     "linear": Role.LINEAR,
     "mamba": Role.LINEAR,
@@ -155,7 +157,9 @@ def _listed(fields: Fields, layers: int) -> list[Role] | None:
     for name in ("layer_types", "layers_block_type"):
         values = fields.list_or_none(name)
         if values:
-            return [_named(fields, name, value) for value in per_layer(fields, name, values, layers)]
+            roles = [_named(fields, name, value) for value in per_layer(fields, name, values, layers)]
+            # Where some layers are compressed, the windows of the others hold such entries too.
+            return [Role.COMPRESSED] * layers if Role.COMPRESSED in roles else roles
     for name in ("block_types", "_block_types"):
         values = fields.list_or_none(name)
         if values:
