@@ -346,8 +346,8 @@ def _unlike(engine: Engine, chains: Chains) -> list[str]:
         twice = sum([shared > limit for shared, limit in zip(chains.shared, chains.limit, strict=True)])
         if twice:
             notes.append(
-                f"{counted(twice, 'request computes', 'requests compute')} a block again that was sent before, the one "
-                "with the last prompt token. vLLM then holds it twice, the curve counts it once: in a full cache the "
+                f"{counted(twice, 'request computes', 'requests compute')} a block again that was sent before, such as "
+                "one with the last prompt token. vLLM then holds it twice, the curve counts it once: in a full cache the "
                 "engine may reuse a little less or more."
             )
     elif engine.name == "sglang":

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from prefixlab.findings import Input
+if TYPE_CHECKING:
+    from prefixlab.findings import Input
 
 NEARLY_ALL = 0.95
 """Share of the reuse of an unlimited cache from which on a curve counts as flat."""

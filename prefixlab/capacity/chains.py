@@ -22,7 +22,8 @@ class Chains(NamedTuple):
     need: list[int]
     """Blocks held while the request runs: `full`, and one more where the last is not full."""
     limit: list[int]
-    """Blocks of the prompt that may come from the cache: whole ones, without the prompt's last token."""
+    """Blocks of the prompt that may come from the cache: whole ones, without the prompt's last token; none where
+    log-probabilities of the prompt's own tokens were asked for."""
     shared: list[int]
     """Leading blocks that are `partner`'s; 0 where there is none."""
     partner: list[int]
@@ -59,7 +60,8 @@ def chains_of(prompts: Sequence[Prompt], matches: Sequence[Match], block_size: i
                 other = number
         full.append(own)
         need.append(-(-tokens // block_size))
-        limit.append(min(max(prompt.token_count - 1, 0) // block_size, own))
+        reads = not prompt.serving.prompt_logprobs
+        limit.append(min(max(prompt.token_count - 1, 0) // block_size, own) if reads else 0)
         shared.append(common)
         partner.append(other)
         lengths.append(prompt.token_count)

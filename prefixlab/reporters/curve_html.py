@@ -77,7 +77,7 @@ def svg_plot(found: ReuseCurve) -> str:
         if found.axis:
             parts.append(_middle(x, canvas.bottom + 33, f"{wording.gib(found.axis.bytes_of(tokens))} GiB"))
     parts.append(_middle((_LEFT + canvas.right) / 2, _HEIGHT - 4, "cache size in tokens (logarithmic)"))
-    knee = found.knee
+    knee = wording.clear_knee(found)
     if knee:
         x, y = canvas.x(knee.cache_tokens), canvas.y(found.share(knee.reused_tokens))
         parts.append(f'<line class="knee" x1="{x}" x2="{x}" y1="{y}" y2="{canvas.bottom}"/>')

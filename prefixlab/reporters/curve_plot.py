@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import ceil, floor, log
 from typing import NamedTuple
 
-from prefixlab.reporters.curve_wording import compact
+from prefixlab.reporters.curve_wording import clear_knee, compact
 from prefixlab.reuse_curve import ReuseCurve
 
 _STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
@@ -51,7 +51,8 @@ def frame_of(found: ReuseCurve, labels: int) -> Frame:
 
 
 def ticks(frame: Frame) -> list[int]:
-    """Round cache sizes to label: powers of ten, with 2 and 5 of each between where there are few."""
+    """Cache sizes to label: powers of ten, round ones between them where they are few, else the ends as well."""
+    found: list[int] = []
     for factors in ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9)):
         found = [
             int(factor * 10**power)
@@ -61,7 +62,7 @@ def ticks(frame: Frame) -> list[int]:
         ]
         if len(found) >= 4:
             return found
-    return [frame.left, frame.right] if frame.right > frame.left else [frame.left]
+    return sorted({frame.left, *found, frame.right})
 
 
 def level_label(share: float, step: float) -> str:
@@ -82,7 +83,7 @@ def character_plot(found: ReuseCurve, width: int, height: int) -> list[str]:
     def column_of(tokens: float) -> int:
         return round(frame.x(tokens) * (columns - 1))
 
-    knee = found.knee
+    knee = clear_knee(found)
     if knee:
         at = column_of(knee.cache_tokens)
         for row in rows[row_of(found.share(knee.reused_tokens)) :]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from prefixlab.reporters.neutral import cells, shown
 from prefixlab.reporters.wording import counted, number, percent
-from prefixlab.reuse_curve import NEARLY_ALL, PopularPrefix, ReuseCurve, TagCurve
+from prefixlab.reuse_curve import NEARLY_ALL, KneePoint, PopularPrefix, ReuseCurve, TagCurve
 
 Show = Callable[[str], str]
 """Makes a text from the log fit for the form that is written."""
@@ -72,15 +72,19 @@ def percent_of_whole(share: float) -> str:
     return f"{share * 100:.0f} %"
 
 
+def clear_knee(found: ReuseCurve) -> KneePoint | None:
+    """The knee, where it is one."""
+    return found.knee if found.knee and found.knee.height >= CLEAR_KNEE else None
+
+
 def _knee(found: ReuseCurve) -> str:
-    knee = found.knee
-    assert knee is not None
+    knee = clear_knee(found)
+    if knee is None:
+        return "There is no clear knee ahead of it: up to there reuse keeps growing with the cache."
     where = f"{cache(found, knee.cache_tokens)}, where {percent(found.share(knee.reused_tokens))} is reused"
-    if knee.height < CLEAR_KNEE:
-        return f"There is no clear knee: reuse grows about evenly with each doubling (most above that at {where})."
     return (
         f"The knee is at {where}: up to there a doubling of the cache gives more than the average doubling, beyond it "
-        "less."
+        "on the whole less."
     )
 
 
