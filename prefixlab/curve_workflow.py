@@ -347,7 +347,7 @@ def _unlike(engine: Engine, chains: Chains) -> list[str]:
         if twice:
             notes.append(
                 f"{counted(twice, 'request computes', 'requests compute')} a block again that was sent before, such as "
-                "one with the last prompt token. vLLM then holds it twice, the curve counts it once: in a full cache the "
+                "one with the last prompt token. vLLM then holds it twice, the curve once: in a full cache the "
                 "engine may reuse a little less or more."
             )
     elif engine.name == "sglang":
