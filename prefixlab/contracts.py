@@ -175,6 +175,10 @@ class Engine(Protocol):
         """
         ...
 
+    def unlimited(self) -> Engine:
+        """The same rule with room and time for everything."""
+        ...
+
     def cache(self) -> EngineCache:
         """A new, empty cache."""
         ...

@@ -15,7 +15,7 @@ from prefixlab.errors import PrefixlabError
 from prefixlab.intake import unit_of
 from prefixlab.prefix_tree import Match
 from prefixlab.records import Prompt
-from prefixlab.registry import engine_kind, engine_named
+from prefixlab.registry import engine_kind, engine_named, engine_options
 from prefixlab.routing import replicas_of
 from prefixlab.settings import AuditSettings
 
@@ -26,9 +26,12 @@ def deployment_of(settings: AuditSettings, prompts: Sequence[Prompt], matches: S
     Raises:
         PrefixlabError: an option cannot be, or not with these prompts.
     """
-    unit = unit_of(prompts)
-    engine = engine_of(settings, unit)
-    lifetime = None if settings.ttl is None else seconds_of(settings.ttl)
+    engine = engine_of(settings, unit_of(prompts))
+    lifetime = None
+    if settings.ttl is not None:
+        first_alive(prompts, seconds_of(settings.ttl))
+        if not _has_lifetime(settings.engine):
+            lifetime = seconds_of(settings.ttl)
     replica_of = None
     if settings.replicas > 1:
         replica_of = replicas_of(prompts, matches, settings.replicas, settings.routing or "round-robin")
@@ -41,7 +44,12 @@ def engine_of(settings: AuditSettings, unit: int = 1) -> Engine:
     block_size = settings.block_size
     if block_size is None and unit > 1 and kind.block_option and kind.block_option not in settings.engine_options:
         block_size = unit
-    engine = engine_named(settings.engine, settings.engine_options, block_size)
+    options = dict(settings.engine_options)
+    if settings.ttl is not None and _has_lifetime(settings.engine):
+        if "ttl" in options:
+            raise PrefixlabError("--ttl and the engine's option ttl both say how long it keeps", "Give one of them")
+        options["ttl"] = seconds_of(settings.ttl)
+    engine = engine_named(settings.engine, options, block_size)
     if settings.cache_tokens is not None:
         return engine.with_capacity(settings.cache_tokens)
     if settings.cache_blocks is not None:
@@ -51,16 +59,20 @@ def engine_of(settings: AuditSettings, unit: int = 1) -> Engine:
     return engine
 
 
+def _has_lifetime(engine: str) -> bool:
+    """Whether the engine itself has a lifetime to set."""
+    return any([option.name == "ttl" for option in engine_options(engine_kind(engine))])
+
+
 def _tokens_in(settings: AuditSettings) -> int:
     """Tokens that the memory for keys and values holds."""
     from prefixlab.kv_memory import tokens_in_budget
-    from prefixlab.kv_memory.quantities import parse_bytes
+    from prefixlab.kv_memory.quantities import whole_bytes
 
-    budget = settings.kv_budget
-    assert budget is not None
-    assert settings.model_config is not None
-    size = parse_bytes(budget) if isinstance(budget, str) else budget
-    return tokens_in_budget(os.fspath(settings.model_config), size, settings.kv_dtype)
+    config, budget = settings.model_config, settings.kv_budget
+    assert config is not None
+    size = budget if isinstance(budget, int) else whole_bytes(str(budget), "--kv-budget")
+    return tokens_in_budget(os.fspath(config), size, settings.kv_dtype, offline=settings.offline)
 
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -101,7 +113,7 @@ class Deployment(NamedTuple):
         return (
             self.replica_of is not None
             or self.lifetime is not None
-            or engine != engine.with_capacity(None)
+            or engine != engine.unlimited()
             or not engine.is_rule_exact
         )
 
@@ -123,6 +135,8 @@ class Served(NamedTuple):
 
     marks: list[Marks]
     refused: list[int]
+    written_tokens: int = 0
+    """Prompt tokens that a hosted provider charges for writing, over all requests."""
 
 
 def serve_log(deployment: Deployment, prompts: Sequence[Prompt], matches: Sequence[Match]) -> Served:
@@ -131,7 +145,7 @@ def serve_log(deployment: Deployment, prompts: Sequence[Prompt], matches: Sequen
     if not deployment.is_limited:
         aligned = _unlimited(engine, prompts, matches, None)
         return Served([Marks(tokens, tokens, tokens, tokens) for tokens in aligned], [])
-    unlimited = engine.with_capacity(None)
+    unlimited = engine.unlimited()
     aligned = _unlimited(unlimited, prompts, matches, None)
     local, alive, living = aligned, aligned, matches
     if deployment.replica_of is not None:
@@ -140,36 +154,52 @@ def serve_log(deployment: Deployment, prompts: Sequence[Prompt], matches: Sequen
     if deployment.lifetime is not None:
         living = match_within(prompts, deployment.replica_of, deployment.lifetime)
         alive = _unlimited(unlimited, prompts, living, deployment.replica_of)
+    elif engine.with_capacity(None) != unlimited:
+        # The engine has a lifetime of its own.
+        alive = serve(engine.with_capacity(None), engine_requests(prompts, living), deployment.replica_of).tokens
     served = serve(engine, engine_requests(prompts, living), deployment.replica_of)
     marks = []
-    for cached, still, near, everywhere in zip(served, alive, local, aligned, strict=True):
+    for cached, still, near, everywhere in zip(served.cached, alive, local, aligned, strict=True):
         tokens = cached or 0
         still = max(still, tokens)
         near = max(near, still)
         marks.append(Marks(tokens, still, near, max(everywhere, near)))
-    return Served(marks, [number for number, cached in enumerate(served) if cached is None])
+    return Served(marks, [number for number, cached in enumerate(served.cached) if cached is None], served.written)
 
 
-def serve(
-    engine: Engine, requests: Iterable[EngineRequest], replica_of: Sequence[int] | None = None
-) -> list[int | None]:
-    """What the engine takes from its cache for each request; None where it refuses the request.
+class Reuse(NamedTuple):
+    """What an engine took from its cache for each request, None where it refused one; and wrote to it, in all."""
 
-    Each server has a cache of its own.
-    """
-    if replica_of is None:
-        cache = engine.cache()
-        return [cache.serve(request) for request in requests]
-    caches = [engine.cache() for _ in range(max(replica_of, default=0) + 1)]
-    return [caches[replica].serve(request) for replica, request in zip(replica_of, requests, strict=True)]
+    cached: list[int | None]
+    written: int
+
+    @property
+    def tokens(self) -> list[int]:
+        """Cached tokens, none of a refused request."""
+        return [tokens or 0 for tokens in self.cached]
 
 
-def serve_fixed(deployment: Deployment, log: FixedLog) -> list[int]:
-    """What the engine takes from its cache for each request of a log with fixes."""
+def serve(engine: Engine, requests: Iterable[EngineRequest], replica_of: Sequence[int] | None = None) -> Reuse:
+    """Serve requests one after another. Each server has a cache of its own."""
+    caches: list[Any] = [engine.cache() for _ in range(max(replica_of or (0,)) + 1)]
+    writes = hasattr(caches[0], "last_written")
+    written = 0
+    cached = []
+    for number, request in enumerate(requests):
+        cache = caches[0 if replica_of is None else replica_of[number]]
+        cached.append(cache.serve(request))
+        if writes:
+            written += cache.last_written
+    return Reuse(cached, written)
+
+
+def serve_fixed(deployment: Deployment, log: FixedLog) -> tuple[int, int]:
+    """Tokens that the engine takes from its cache and writes to it, over all requests of a log with fixes."""
     matches: Sequence[Match] = log.matches
     if deployment.replica_of is not None or deployment.lifetime is not None:
         matches = match_within(log.prompts, deployment.replica_of, deployment.lifetime, log)
-    return [tokens or 0 for tokens in serve(deployment.engine, log.requests(matches), deployment.replica_of)]
+    reuse = serve(deployment.engine, log.requests(matches), deployment.replica_of)
+    return sum(reuse.tokens), reuse.written
 
 
 def match_within(
@@ -218,7 +248,7 @@ def _unlimited(
     requests = engine_requests(prompts, matches)
     if engine.is_rule_exact and all([_is_served_plainly(prompt) for prompt in prompts]):
         return [engine.aligned_tokens(request.shared_tokens, request.prompt_tokens) for request in requests]
-    return [tokens or 0 for tokens in serve(engine, requests, replica_of)]
+    return serve(engine, requests, replica_of).tokens
 
 
 def _is_served_plainly(prompt: Prompt) -> bool:

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from prefixlab.bill import Bill
+
 
 class Outcome(NamedTuple):
     """What one request could reuse. `matched` is the index of the best earlier prompt of its namespace, or None."""
@@ -176,6 +178,8 @@ class Report:
     requests: tuple[RequestRow, ...]
     notes: tuple[str, ...] = ()
     by: Mapping[str, Mapping[str, Totals]] = field(default_factory=dict)
+    bill: Bill | None = None
+    """What the prompt tokens cost, where a price or a provider's rates are given."""
 
     def __post_init__(self) -> None:
         for row in self.requests:

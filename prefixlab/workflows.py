@@ -11,6 +11,7 @@ from prefixlab.attribution.boundary import boundary_break
 from prefixlab.attribution.families import families_of
 from prefixlab.attribution.losses import losses_of
 from prefixlab.attribution.volatile_fields import Ladder, find_fields
+from prefixlab.bill import UNPRICED, Bill, PromptTokens, Rates, input_bill
 from prefixlab.contracts import Engine
 from prefixlab.deployments import Deployment, Served, deployment_of, engine_of, serve_fixed, serve_log
 from prefixlab.errors import PrefixlabError
@@ -47,7 +48,17 @@ def audit(
     families = families_of(prompts, matches)
     outcomes = _outcomes(prompts, matches, served, engine)
     again = partial(serve_fixed, deployment) if deployment.is_limited else None
-    ladder = find_fields(prompts, matches, families, outcomes, engine, models.encode, cuts=models.cuts, serve=again)
+    ladder = find_fields(
+        prompts,
+        matches,
+        families,
+        outcomes,
+        engine,
+        models.encode,
+        cuts=models.cuts,
+        serve=again,
+        written=served.written_tokens,
+    )
     losses = [
         losses_of(outcome, marks.local, marks.alive, aligned, shared, engine)
         for outcome, marks, aligned, shared in zip(
@@ -71,12 +82,14 @@ def audit(
         notes=(
             *taken.notes,
             *models.notes(),
+            *_of_engine(engine, prompts),
             *_refused(served, prompts, engine),
             *_without_text(prompts),
             *_unnamed(ladder),
             *_untagged(settings.by, prompts),
         ),
         by=_by(settings.by, prompts, outcomes, families.numbers),
+        bill=_bill(settings, engine, outcomes, served, ladder),
     )
 
 
@@ -129,6 +142,32 @@ def _outcomes(prompts: Sequence[Prompt], matches: Sequence[Match], served: Serve
             raise ValueError(f"{engine.name} reuses more than is shared: {outcome}")
         outcomes.append(outcome)
     return outcomes
+
+
+def _of_engine(engine: Engine, prompts: Sequence[Prompt]) -> Sequence[str]:
+    """What the engine has to say of its own figures, such as that one is not confirmed."""
+    notes = getattr(engine, "notes", None)
+    if notes is None:
+        return ()
+    said: Sequence[str] = notes(has_times=all([prompt.arrived_at is not None for prompt in prompts]))
+    return said
+
+
+def _bill(
+    settings: AuditSettings, engine: Engine, outcomes: Sequence[Outcome], served: Served, ladder: Ladder
+) -> Bill | None:
+    """What the prompt tokens cost, where a price is given or the engine is one that is paid for."""
+    rates: Rates | None = getattr(engine, "rates", None)
+    if rates is None and settings.price_per_mtok is None:
+        return None
+    prompt_tokens = sum([outcome.prompt_tokens for outcome in outcomes])
+    cached = sum([outcome.cached_tokens for outcome in outcomes])
+    return input_bill(
+        PromptTokens.of(prompt_tokens, cached, served.written_tokens),
+        PromptTokens.of(prompt_tokens, ladder.cached_if_fixed, ladder.written_if_fixed),
+        rates or UNPRICED,
+        price_per_mtok=settings.price_per_mtok,
+    )
 
 
 def _refused(served: Served, prompts: Sequence[Prompt], engine: Engine) -> list[str]:

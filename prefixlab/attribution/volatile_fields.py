@@ -51,6 +51,9 @@ class Ladder(NamedTuple):
     """Request number to the name of the field at which its prefix ends."""
     unnamed: Counter[str]
     """Requests by the path at which their prefix ends, ahead of text that is the same again, but not at a value."""
+    cached_if_fixed: int
+    written_if_fixed: int
+    """Tokens of the whole log with all fields fixed."""
 
 
 def find_fields(
@@ -62,12 +65,13 @@ def find_fields(
     encode: Encode,
     *,
     cuts: bool,
-    serve: Callable[[FixedLog], list[int]] | None = None,
+    serve: Callable[[FixedLog], tuple[int, int]] | None = None,
+    written: int = 0,
 ) -> Ladder:
     """Find the volatile fields of a log and measure what fixing them gives, front to back.
 
-    `cuts` says that text may be encoded piecewise at any blank behind a non-blank. `serve` gives the cached tokens of a
-    log with fixes; None where they are the aligned ones.
+    `cuts` says that text may be encoded piecewise at any blank behind a non-blank. `serve` gives the tokens of a log
+    with fixes that are cached and those that are `written`; None where all that is aligned is cached.
     """
     best = [outcome.aligned_tokens for outcome in outcomes]
     shared = [outcome.raw_shared_tokens for outcome in outcomes]
@@ -93,12 +97,12 @@ def find_fields(
         best = better
         if gain:
             reached, reached_shared = best, replayed.shared_tokens
-            cached = sum(best) if serve is None else sum(serve(replayed.log))
+            cached, written = (sum(best), 0) if serve is None else serve(replayed.log)
         steps.append(_Step(hole, target, gain, cached))
     while steps and not steps[-1].gain:
         steps.pop()
     fields, field_of = _rows(steps, prompts, families.numbers, outcomes, sites, encode)
-    return Ladder(fields, reached, reached_shared, field_of, places.unnamed)
+    return Ladder(fields, reached, reached_shared, field_of, places.unnamed, cached, written)
 
 
 def _sites(places: Iterable[Place], prompts: Sequence[Prompt], families: Sequence[int]) -> Located:

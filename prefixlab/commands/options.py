@@ -91,6 +91,7 @@ def add_engine_options(parser: ArgumentParser) -> None:
         metavar="HOW",
         help="What decides the server: round-robin (the default), session, prefix, or tag:NAME.",
     )
+    option("--price-per-mtok", type=float, metavar="PRICE", help="Price of a million input tokens that are not cached.")
 
 
 def engine_settings(asked: Namespace) -> dict[str, Any]:
@@ -107,6 +108,7 @@ def engine_settings(asked: Namespace) -> dict[str, Any]:
         "ttl": asked.ttl,
         "replicas": asked.replicas,
         "routing": asked.routing,
+        "price_per_mtok": asked.price_per_mtok,
     }
 
 

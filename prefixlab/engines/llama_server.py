@@ -132,6 +132,10 @@ class LlamaServer:
             return replace(self, n_ctx=None, cache_ram_mib=-1)
         return replace(self, n_ctx=cache_tokens)
 
+    def unlimited(self) -> Self:
+        """Host memory without limit, which is what the server can be given; slots are as many as they are."""
+        return replace(self, n_ctx=None, cache_ram_mib=-1)
+
     def cache(self) -> LlamaServerCache:
         return LlamaServerCache(self)
 

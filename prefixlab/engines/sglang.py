@@ -81,6 +81,9 @@ class Sglang:
     def with_capacity(self, cache_tokens: int | None) -> Self:
         return replace(self, capacity_tokens=cache_tokens)
 
+    def unlimited(self) -> Self:
+        return replace(self, capacity_tokens=None)
+
     def cache(self) -> SglangCache:
         return SglangCache(self)
 

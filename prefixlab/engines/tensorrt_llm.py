@@ -101,6 +101,9 @@ class TensorrtLlm:
     def with_capacity(self, cache_tokens: int | None) -> Self:
         return replace(self, max_tokens=cache_tokens)
 
+    def unlimited(self) -> Self:
+        return replace(self, max_tokens=None)
+
     def cache(self) -> TensorrtLlmCache:
         return TensorrtLlmCache(self)
 

@@ -140,6 +140,9 @@ class Vllm:
             )
         return replace(self, num_gpu_blocks=blocks + 1)
 
+    def unlimited(self) -> Vllm:
+        return replace(self, num_gpu_blocks=None)
+
     def cache(self) -> EngineCache:
         pool = BlockPool(self.usable_blocks, empties_first=self.release >= EMPTIES_FIRST_FROM)
         if self.sliding_window is None:
