@@ -97,26 +97,39 @@ class Breakpoints(HostedEngine):
             places.update(ends[max(behind - self.look_back + 1, 0) : bisect_right(ends, place)])
         return places
 
+    def notes(self, *, has_times: bool) -> tuple[str, ...]:
+        said = HostedEngine.notes(self, has_times=has_times)
+        if self.automatic == "unmarked":
+            said += ("A request that marks nothing counts as if it asked for automatic caching.",)
+        elif self.automatic == "never":
+            said += (f"A request that marks nothing reuses nothing: {self.name} has no automatic caching.",)
+        return said
+
     def cache(self) -> BreakpointsCache:
         return BreakpointsCache(self)
 
 
-class BreakpointsCache:
-    """`last_written` is the tokens that the latest request wrote; `unmarked` counts requests without marks."""
+def within(places: tuple[int, ...], prompt_tokens: int) -> tuple[int, ...]:
+    """Places up to the prompt's end. A fix may have made the prompt shorter than the text that the places are from."""
+    if not places or places[-1] <= prompt_tokens:
+        return places
+    return tuple([place for place in places if place <= prompt_tokens])
 
-    __slots__ = ("_engine", "_prefixes", "last_written", "unmarked")
+
+class BreakpointsCache:
+    """`last_written` is the tokens that the latest request wrote."""
+
+    __slots__ = ("_engine", "_prefixes", "last_written")
 
     def __init__(self, engine: Breakpoints) -> None:
         self._engine = engine
         self._prefixes = StoredPrefixes(engine.ttl)
         self.last_written = 0
-        self.unmarked = 0
 
     def serve(self, request: EngineRequest) -> int:
         engine, prefixes, unit, prompt_tokens = self._engine, self._prefixes, request.unit, request.prompt_tokens
-        marks, ends = request.breakpoints, request.message_ends
+        marks, ends = within(request.breakpoints, prompt_tokens), within(request.message_ends, prompt_tokens)
         self.last_written = 0
-        self.unmarked += not marks
         prefixes.advance(request.arrived_at)
         own = engine.own_breakpoints(marks, ends, prompt_tokens)
         if not own or own[-1] < engine.min_tokens:

@@ -9,7 +9,7 @@ from prefixlab.bill import Rates
 from prefixlab.errors import PrefixlabError
 
 if TYPE_CHECKING:
-    from prefixlab.engines.provider_profiles import Profile
+    from prefixlab.engines.provider_profiles import Figure, Profile
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +59,18 @@ class HostedEngine:
 
     def notes(self, *, has_times: bool) -> tuple[str, ...]:
         """Sentences for a report: which profile this is, what in it is not confirmed, what the log cannot tell."""
-        said = list(self.profile.notes(self.name))
+        said = list(self.profile.notes(self.name, self._uses))
         if self.lifetime is not None and not has_times:
             said.append(
                 f"The log has no times, so nothing expires; {self.name} keeps what it does not use {_span(self)}."
             )
         return tuple(said)
+
+    def _uses(self, figure: Figure) -> bool:
+        """Whether the figure counts for this engine: an option may have another value, and one write price is paid."""
+        if figure.name.startswith("write"):
+            return figure is self.profile.write(self.lifetime)
+        return bool(getattr(self, figure.name, figure.value) == figure.value)
 
 
 def _span(engine: HostedEngine) -> str:

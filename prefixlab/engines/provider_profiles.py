@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -74,27 +74,29 @@ class Profile:
         """The figures that are options of the engine."""
         return {name: one.value for name, one in self.figures.items() if not name.startswith(NO_OPTIONS)}
 
-    @property
-    def unconfirmed(self) -> tuple[Figure, ...]:
-        return tuple([one for one in self.figures.values() if not one.confirmed])
-
     def rates(self, ttl: float | None) -> Rates:
         """Prices of reads, and of writes of entries that are kept for `ttl` seconds."""
-        write = self.figures.get("write")
-        for name, one in self.figures.items():
-            kept, hours = name.removeprefix("write_"), name.startswith("write_")
-            if hours and ttl is not None and ttl >= float(kept.removesuffix("h")) * HOUR:
-                write = one
+        write = self.write(ttl)
         return Rates(float(self.figures["read"].value), None if write is None else float(write.value))
 
-    def notes(self, asked: str) -> tuple[str, ...]:
-        """Sentences for a report: which profile an alias is, and what in it is not confirmed."""
+    def write(self, ttl: float | None) -> Figure | None:
+        """The price of a write of an entry that is kept for `ttl` seconds; None: it costs what any token costs."""
+        price = self.figures.get("write")
+        for name, one in self.figures.items():
+            if name.startswith("write_") and ttl is not None:
+                hours = float(name.removeprefix("write_").removesuffix("h"))
+                price = one if ttl >= hours * HOUR else price
+        return price
+
+    def notes(self, asked: str, used: Callable[[Figure], bool]) -> tuple[str, ...]:
+        """Sentences for a report: which profile an alias is, and what of the figures that are used is not confirmed."""
         said = []
         if asked != self.name:
             said.append(f"{asked} stands for {self.name}: {self.models}.")
-        if self.unconfirmed:
-            figures = ", ".join([one.said + (f" ({one.note})" if one.note else "") for one in self.unconfirmed])
-            said.append(f"Not confirmed by {self.provider}: {figures}.")
+        figures = [one for one in self.figures.values() if not one.confirmed and used(one)]
+        if figures:
+            listed = ", ".join([one.said + (f" ({one.note})" if one.note else "") for one in figures])
+            said.append(f"Not confirmed by {self.provider}: {listed}.")
         return tuple(said)
 
 

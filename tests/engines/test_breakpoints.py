@@ -8,7 +8,7 @@ from prefixlab.engines.breakpoints import Breakpoints
 from prefixlab.errors import PrefixlabError
 from prefixlab.records import Namespace
 from prefixlab.registry import engine_named
-from tests.engines.replays import Ask, replay, requests_of, text, written
+from tests.engines.replays import Ask, replay, text, written
 
 MINUTE = 60.0
 
@@ -85,10 +85,6 @@ def test_requests_without_marks():
     asks = [conversation(1), conversation(3)]
     assert replay(sonnet(), asks) == [0, 1500]
     assert replay(sonnet(automatic="never"), asks) == [0, 0]
-    cache = sonnet().cache()
-    for request in requests_of([*asks, conversation(3, marks=(1500,))]):
-        cache.serve(request)
-    assert cache.unmarked == 2
 
 
 def test_automatic_beside_marks():
@@ -185,10 +181,17 @@ def test_a_trace_of_blocks():
 def test_without_times_nothing_expires():
     asks = [conversation(1, marks=(1500,))] * 3
     assert replay(sonnet(), asks) == [0, 1500, 1500]
-    (note,) = sonnet().notes(has_times=False)
-    assert "nothing expires" in note
-    assert "5 minutes" in note
-    assert sonnet().notes(has_times=True) == ()
+    expiry, unmarked = sonnet().notes(has_times=False)
+    assert "nothing expires" in expiry
+    assert "5 minutes" in expiry
+    assert sonnet().notes(has_times=True) == (unmarked,)
+    assert "asked for automatic caching" in unmarked
+    assert "has no automatic caching" in sonnet(automatic="never").notes(has_times=True)[0]
+
+
+def test_places_behind_the_end_do_not_count():
+    ask = Ask(text(1, 1500), ends=(1200, 1600), marks=(1200, 1700))
+    assert written(sonnet(), [ask, ask]) == [(0, 1200), (1200, 0)]
 
 
 # --- against a list ---------------------------------------------------------------------------------------------------

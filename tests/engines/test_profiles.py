@@ -152,12 +152,19 @@ def test_a_write_costs_by_its_lifetime():
     assert engine_named("anthropic", {"ttl": None}).rates.write == 1.25
 
 
-def test_what_is_not_confirmed_is_said():
-    (note,) = engine_named("bedrock-nova", {}).notes(has_times=True)
-    assert note.startswith("Not confirmed by AWS Bedrock: min_tokens=1024 (1,000 by another source), look_back=1")
-    alias, *_ = engine_named("openai", {}).notes(has_times=True)
-    assert alias.startswith("openai stands for openai-gpt-5.6: ")
-    assert engine_named("anthropic-sonnet-4.5", {}).notes(has_times=True) == ()
+def test_what_is_not_confirmed_is_said_when_it_is_used():
+    def said(name: str, **options: object) -> str:
+        return " ".join(engine_named(name, options).notes(has_times=True))
+
+    assert said("bedrock-nova").startswith(
+        "Not confirmed by AWS Bedrock: min_tokens=1024 (1,000 by another source), look_back=1 "
+    )
+    assert "min_tokens" not in said("bedrock-nova", min_tokens=1000)
+    assert said("openai").startswith("openai stands for openai-gpt-5.6: ")
+    assert "write_12h" not in said("openai")
+    assert "write_12h=2.5" in said("openai", ttl=43200.0)
+    assert "rule=blocks" in said("deepseek-v3")
+    assert "Not confirmed" not in said("anthropic-sonnet-4.5")
 
 
 def test_a_figure_that_is_no_option_is_a_mistake_in_the_file():
