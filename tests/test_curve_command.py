@@ -106,6 +106,9 @@ def test_small_sizes_refuse_what_they_cannot_run(trace: str) -> None:
     assert found["points"][0]["reuse"] == 0
     assert found["points"][2]["reuse"] > 0
     assert any("refuses 1 request" in note and "line 61 of log.jsonl" in note for note in found["notes"])
+    for point in found["points"]:
+        run = prefixlab("audit", trace, "--cache-tokens", str(point["cache_tokens"]), "--format", "json")
+        assert json.loads(run.stdout)["totals"]["cached_reuse"] == point["reuse"]
     said = refused(trace, "--sizes", "1000")
     assert "a cache of 1,000 tokens runs no request: the smallest needs 3,072" in said
 
