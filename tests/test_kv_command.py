@@ -10,8 +10,9 @@ import pytest
 
 import prefixlab as pl
 from prefixlab.errors import PrefixlabError
+from prefixlab.reporters.kv_report import FORMS
 from tests.command import prefixlab
-from tests.kv_memory.configs import GPT_OSS_120B, SEVENTY_B, write
+from tests.kv_memory.configs import GPT_OSS_120B, HERE, SEVENTY_B, write
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30
 K = 1024
@@ -95,8 +96,10 @@ def test_figure_9_no_kv_heads_is_multi_head_attention(tmp_path: Path) -> None:
     path = write(tmp_path, config)
     found = answer(path)
     assert found["bytes_per_token"] == 2.5 * MIB
-    assert any("no num_key_value_heads: multi-head attention, 64 KV heads" in line for line in found["assumptions"])
-    assert "multi-head attention, 64 KV heads" in said(path)
+    assert any(
+        "no num_key_value_heads: multi-head attention (MHA), 64 KV heads" in line for line in found["assumptions"]
+    )
+    assert "multi-head attention (MHA), 64 KV heads" in said(path)
     for kind in ("qwen2", "mistral", "gpt_oss"):
         other = {**config, "model_type": kind, "head_dim": 128}
         assert answer(write(tmp_path, other))["bytes_per_token_if_all_kept"] == 2.5 * MIB
@@ -403,3 +406,14 @@ def test_unknown_types_are_named(gpt_oss: str) -> None:
     assert "--dtype 'fp7' is not known. Give one of bf16, fp16" in complaint(gpt_oss, "--dtype", "fp7")
     assert "--scales 'x' is not known" in complaint(gpt_oss, "--dtype", "int8", "--scales", "x")
     assert "'psychic' is no kind of layer" in complaint(gpt_oss, "--layer-dtype", "psychic=bf16")
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_lines_fit(width: int, tmp_path: Path) -> None:
+    asked = {"context": "4K,128K,900000", "gpu": "2x80GB", "bandwidth": "3.35TB/s", "weights_read": "18GB"}
+    for model in json.loads((HERE / "model_configs.json").read_text()):
+        sheet = pl.kv(write(tmp_path, model["config"]), **asked, shared_prefix=2000, requests=9, reserve="1M")
+        text = FORMS["text"](sheet, width).decode()
+        assert max(map(len, text.splitlines())) <= max(60, min(width, 120)), text
+        assert FORMS["markdown"](sheet, width)
+        assert json.loads(FORMS["json"](sheet, width))["bytes_per_token"] == sheet.bytes_per_token

@@ -20,6 +20,7 @@ _KV_HEADS = (
     "num_key_value_heads",
     "num_kv_heads",
     "n_head_kv",
+    "n_kv_heads",
     "num_attention_groups",
     "num_query_groups",
 )
@@ -68,13 +69,14 @@ class HeadAttention:
         inner = fields.part("attn_config")
         if inner is not None and inner.has("kv_n_heads"):
             return [inner.count("kv_n_heads")] * layers
+        if inner is not None and inner.raw("attn_type") == "multiquery_attention":
+            return self._one_head()
         if fields.flag("multi_query_attention") and fields.has("multi_query_group_num"):
             return [fields.count("multi_query_group_num")] * layers
         new_falcon = fields.model_type in _FALCON and fields.flag("new_decoder_architecture")
         single = fields.flag("multi_query", fields.model_type == "gpt_bigcode")
         if single and not new_falcon:
-            fields.assume("multi_query: one KV head for all query heads (MQA)")
-            return [1] * layers
+            return self._one_head()
         for name in _KV_HEADS:
             listed: Any = fields.raw(name)
             if isinstance(listed, list):
@@ -84,14 +86,18 @@ class HeadAttention:
                 return [fields.count(name)] * layers
         heads = fields.count(*_HEADS)
         fields.assume(
-            f"the config has no num_key_value_heads: multi-head attention, {heads} KV heads as it has query heads"
+            f"the config has no num_key_value_heads: multi-head attention (MHA), {heads} KV heads as it has query heads"
         )
         return [heads] * layers
 
+    def _one_head(self) -> list[int]:
+        self._fields.assume("multi-query attention (MQA): one KV head for all query heads")
+        return [1] * self._layers
+
     def _says_heads(self, name: str) -> bool:
-        """Whether the field counts KV heads here: a class default counts only where the query heads are default too."""
+        """Whether the field counts KV heads here: a class default does only if it fits the query heads."""
         fields = self._fields
-        return name in fields.values or not any([head in fields.values for head in _HEADS])
+        return name in fields.values or fields.count(*_HEADS) % fields.count(name) == 0
 
     def _heads_of_block(self, block: Any) -> int:
         """A block of a searched architecture (Nemotron-NAS): its attention may be left out or replaced."""
@@ -121,7 +127,8 @@ class HeadAttention:
         other = fields.part("attention_other_setting") if role is Role.SLIDING else None
         if other is not None and other.has("num_attention_groups"):
             return other.count("num_attention_groups")
-        if role is Role.FULL and fields.has("num_global_key_value_heads") and fields.flag("attention_k_eq_v", True):
+        gated = fields.flag("attention_k_eq_v", not fields.model_type.startswith("gemma4"))
+        if role is Role.FULL and fields.has("num_global_key_value_heads") and gated:
             return fields.count("num_global_key_value_heads")
         return self._kv_heads[at]
 
@@ -156,12 +163,12 @@ class HeadAttention:
         given = fields.count_or_none(*_DIMS)
         if given is not None:
             return given
-        if isinstance(fields.head_dim_default, int):
+        if isinstance(fields.head_dim_default, int) and "head_dim" not in fields.values:
             fields.assume(
                 f"head_dim is not in the config: {fields.head_dim_default}, the default of {fields.model_type}"
             )
             return fields.head_dim_default
-        hidden = fields.count("hidden_size", "n_embd", "d_model", "dim")
+        hidden = fields.count("hidden_size", "n_embd", "n_embed", "d_model", "dim")
         # Zamba's shared attention runs on the hidden state and the embedding side by side.
         wide = 2 * hidden if fields.model_type in ("zamba", "zamba2") else hidden
         heads = fields.count(*_HEADS)

@@ -54,30 +54,27 @@ def _block(section: Section, width: int) -> list[str]:
 
 
 def _table(table: Table, width: int) -> list[str]:
-    """Columns under their heads; the head of one that does not fit is broken over two lines."""
-    heads = [_broken(head, column, width, len(table.head)) for head, column in _columns(table)]
+    """Columns under their heads; heads are broken over lines where the columns would not fit side by side."""
+    body = [["  " + row[0], *row[1:]] for row in table.rows]
+    rooms = _rooms(table.head, body, width)
+    heads = [wrapped(head, room) for head, room in zip(table.head, rooms, strict=True)]
     tall = max(len(head) for head in heads)
-    full = [[""] * (tall - len(head)) + head for head in heads]
-    top = [list(line) for line in zip(*full, strict=True)]
-    rows = [*top, *table.rows]
-    widths = [max(cells(row[at]) for row in rows) for at in range(len(table.head))]
-    widths[0] += 2
-    lines = []
-    for at, row in enumerate(rows):
-        first = row[0] if at < tall else "  " + row[0]
-        cellsof = [pad(shown(first, widths[0]), widths[0])]
-        lines.append("  ".join([*cellsof, *[part.rjust(room) for part, room in zip(row[1:], widths[1:], strict=True)]]))
-    return lines
+    top = [list(line) for line in zip(*[[""] * (tall - len(head)) + head for head in heads], strict=True)]
+    gap = " " if sum(rooms) + 2 * (len(rooms) - 1) > width else "  "
+    return [
+        gap.join([pad(row[0], rooms[0]), *[part.rjust(room) for part, room in zip(row[1:], rooms[1:], strict=True)]])
+        for row in [*top, *body]
+    ]
 
 
-def _columns(table: Table) -> list[tuple[str, list[str]]]:
-    return [(head, [row[at] for row in table.rows]) for at, head in enumerate(table.head)]
-
-
-def _broken(head: str, column: Sequence[str], width: int, columns: int) -> list[str]:
-    """A head over as many lines as keep it no wider than its share of the line, or than what stands under it."""
-    room = max([width // columns - 3, *[cells(part) for part in column]])
-    return wrapped(head, room) if cells(head) > room else [head]
+def _rooms(head: Sequence[str], body: Sequence[Sequence[str]], width: int) -> list[int]:
+    """The width of each column: that of its head, less where the line is too short, never less than what it holds."""
+    least = [max(map(cells, [*head[at].split(), *[row[at] for row in body]])) for at in range(len(head))]
+    rooms = [max(cells(said), room) for said, room in zip(head, least, strict=True)]
+    while sum(rooms) + 2 * (len(rooms) - 1) > width and rooms != least:
+        slack = [room - few for room, few in zip(rooms, least, strict=True)]
+        rooms[slack.index(max(slack))] -= 1
+    return rooms
 
 
 # --- Markdown ---------------------------------------------------------------------------------------------------------

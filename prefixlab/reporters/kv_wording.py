@@ -61,6 +61,10 @@ def seconds(value: float) -> str:
     return f"{value * 1e3:.3g} ms" if value < 1 else f"{value:.3g} s"
 
 
+def _or_dash(amount: Fraction | int) -> str:
+    return size(amount) if amount else "-"
+
+
 def many(sessions: int | None) -> str:
     return "any number" if sessions is None else number(sessions)
 
@@ -117,7 +121,7 @@ def sections(sheet: KvSheet) -> list[Section]:
         found.append(Section("What follows", reckoned))
     facts = _facts(sheet)
     if facts:
-        found.append(Section("Reckoned for", [], Table([], facts)))
+        found.append(Section("Model", [], Table([], facts)))
     if sheet.assumptions:
         found.append(Section("Assumed", list(sheet.assumptions)))
     return [section for section in found if section.sentences or (section.table and section.table.rows)]
@@ -129,18 +133,18 @@ def _layers(sheet: KvSheet) -> Section:
     rows = []
     for layer in sheet.cost.layers:
         window = "-" if layer.window is None else number(layer.window)
-        row = [layer.kind.replace("_", " "), number(layer.count), size(layer.bytes_per_token)]
-        rows.append([*row, size(layer.fixed_bytes), window, size(layer.bytes_per_token_if_kept)])
+        row = [layer.kind.replace("_", " "), number(layer.count), _or_dash(layer.bytes_per_token)]
+        rows.append([*row, _or_dash(layer.fixed_bytes), window, _or_dash(layer.bytes_per_token_if_kept)])
     if len(rows) == 1 and rows[0][0] == "given":
         return Section("", [])
     cost = sheet.cost
-    whole = ["a session", "", size(cost.bytes_per_token), size(cost.fixed_bytes), ""]
-    rows.append([*whole, size(cost.bytes_per_token_if_all_kept)])
+    whole = ["a session", "", _or_dash(cost.bytes_per_token), _or_dash(cost.fixed_bytes), ""]
+    rows.append([*whole, _or_dash(cost.bytes_per_token_if_all_kept)])
     if sheet.rank_cost is not None and sheet.ranks > 1:
         one = sheet.rank_cost
-        rank = ["on each rank", "", size(one.bytes_per_token), size(one.fixed_bytes), ""]
-        rows.append([*rank, size(one.bytes_per_token_if_all_kept)])
-    return Section("", [], Table(["Layers", "layers", "a token", "fixed", "window", "a token if kept"], rows))
+        rank = ["on each rank", "", _or_dash(one.bytes_per_token), _or_dash(one.fixed_bytes), ""]
+        rows.append([*rank, _or_dash(one.bytes_per_token_if_all_kept)])
+    return Section("", [], Table(["Layers", "count", "a token", "fixed", "window", "a token if kept"], rows))
 
 
 def _contexts(sheet: KvSheet) -> Section:
@@ -287,7 +291,7 @@ def _sharing(sheet: KvSheet) -> list[str]:
 def _facts(sheet: KvSheet) -> list[list[str]]:
     facts = []
     if sheet.model:
-        facts.append(["model", sheet.model])
+        facts.append(["name", sheet.model])
     if sheet.dtype:
         facts.append(["cache type", sheet.dtype])
     if sheet.ranks > 1:

@@ -178,3 +178,35 @@ def test_what_is_assumed_is_said() -> None:
     config = {**SEVENTY_B, "torch_dtype": None}
     assert "the config names no 16-bit type: the cache is taken as bf16" in read(config).assumptions
     assert "head_dim is not in the config: 128, the hidden size over 64 heads" in read(config).assumptions
+
+
+@pytest.mark.parametrize(
+    ("config", "heads"),
+    [
+        ({"num_key_value_heads": 1}, 1),
+        ({"num_key_value_heads": None}, 64),
+        ({"num_key_value_heads": None, "n_kv_heads": 4}, 4),
+        ({"num_key_value_heads": None, "multi_query": True}, 1),
+        ({"num_key_value_heads": None, "attn_config": {"attn_type": "multiquery_attention"}}, 1),
+        ({"num_key_value_heads": None, "attn_config": {"attn_type": "multihead_attention"}}, 64),
+    ],
+)
+def test_kv_heads_under_many_names(config: dict[str, Any], heads: int) -> None:
+    assert rate({**SEVENTY_B, **config}) == 80 * 2 * heads * 128 * 2
+
+
+def test_a_nested_config_leaves_out_what_its_class_has() -> None:
+    inner = {"model_type": "mistral", "num_hidden_layers": 10, "num_attention_heads": 64, "head_dim": 128}
+    nested = {"text_config": {**inner, "sliding_window": None}, "torch_dtype": "bfloat16"}
+    assert rate(nested) == 10 * 2 * 8 * 128 * 2
+    assert "num_key_value_heads is not in the config: 8, the default of mistral" in read(nested).assumptions
+    # A default that does not fit the query heads is not meant.
+    assert rate({"text_config": {**inner, "num_attention_heads": 20, "sliding_window": None}}) == 10 * 2 * 20 * 128 * 2
+
+
+def test_the_head_size_is_read_before_it_is_worked_out() -> None:
+    config = {**SEVENTY_B, "model_type": "qwen3", "hidden_size": 4096}
+    assert rate({**config, "head_dim": 96}) == 80 * 2 * 8 * 96 * 2
+    assert rate(config) == 80 * 2 * 8 * 128 * 2
+    assert rate({**config, "head_dim": None}) == 80 * 2 * 8 * 64 * 2
+    assert rate({**config, "model_type": "llama"}) == 80 * 2 * 8 * 64 * 2
