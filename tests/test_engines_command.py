@@ -1,6 +1,8 @@
 """`prefixlab engines`: readable at 80 columns, complete as JSON, and one clear line for what is not there."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -103,6 +105,14 @@ def test_a_rule_is_wrapped_with_its_lists_and_formulas():
     assert "                    word word word" in "\n".join(lines)
     assert "  1. First item that goes on." in lines
     assert lines[-1] == "  none"
+
+
+def test_profiles_are_read_only_when_a_provider_is_asked_for():
+    code = (
+        "import sys; from prefixlab.registry import engine_named; engine_named('vllm', {}); "
+        "assert 'prefixlab.engines.hosted' not in sys.modules and 'tomllib' not in sys.modules"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_spans():
