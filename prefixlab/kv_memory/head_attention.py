@@ -97,7 +97,7 @@ class HeadAttention:
     def _says_heads(self, name: str) -> bool:
         """Whether the field counts KV heads here: a class default does only if it fits the query heads."""
         fields = self._fields
-        return name in fields.values or fields.count(*_HEADS) % fields.count(name) == 0
+        return name in fields.values or fields.count(*_HEADS) % fields.checked(name, fields.raw(name)) == 0
 
     def _heads_of_block(self, block: Any) -> int:
         """A block of a searched architecture (Nemotron-NAS): its attention may be left out or replaced."""

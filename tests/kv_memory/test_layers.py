@@ -201,7 +201,9 @@ def test_a_nested_config_leaves_out_what_its_class_has() -> None:
     assert rate(nested) == 10 * 2 * 8 * 128 * 2
     assert "num_key_value_heads is not in the config: 8, the default of mistral" in read(nested).assumptions
     # A default that does not fit the query heads is not meant.
-    assert rate({"text_config": {**inner, "num_attention_heads": 20, "sliding_window": None}}) == 10 * 2 * 20 * 128 * 2
+    other = read({"text_config": {**inner, "num_attention_heads": 20, "sliding_window": None}})
+    assert other.cost.bytes_per_token == 10 * 2 * 20 * 128 * 2
+    assert not any("the default of mistral" in said for said in other.assumptions)
 
 
 def test_the_head_size_is_read_before_it_is_worked_out() -> None:
