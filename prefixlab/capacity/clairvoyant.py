@@ -11,37 +11,31 @@ gap. The bound holds for every policy that serves the requests in this order, le
 from __future__ import annotations
 
 from heapq import heappop, heappush
-from typing import NamedTuple
 
 from prefixlab.capacity.chains import Chains
 from prefixlab.capacity.lru_stack import Reuses
 
-
-class _Step(NamedTuple):
-    """A request: the blocks it needs, and the stretches that are kept from it on, if they are."""
-
-    need: int
-    until: int
-    """The request that uses the first stretch again."""
-    blocks: int
-    """Blocks of the first stretch; 0 where there is none."""
-    more: list[tuple[int, int]] | None
-    """Further stretches: until, blocks."""
+_Step = tuple[int, int, int, list[tuple[int, int]] | None]
+"""A request: the blocks it needs; of the first stretch that can be kept from it on the request that uses it again and
+its blocks, 0 where there is none; the same of further stretches."""
 
 
 class Clairvoyant:
     """The bound for one log; asked once for each size."""
 
     def __init__(self, chains: Chains, reuses: Reuses) -> None:
-        first: dict[int, tuple[int, int]] = {}
-        more: dict[int, list[tuple[int, int]]] = {}
+        count = len(chains.need)
+        first_until, first_blocks = [0] * count, [0] * count
+        more: list[list[tuple[int, int]] | None] = [None] * count
         for since, until, blocks in zip(reuses.since, reuses.until, reuses.blocks, strict=True):
-            if since in first:
-                more.setdefault(since, []).append((until, blocks))
+            further = more[since]
+            if not first_blocks[since]:
+                first_until[since], first_blocks[since] = until, blocks
+            elif further is None:
+                more[since] = [(until, blocks)]
             else:
-                first[since] = until, blocks
-        none = (0, 0)
-        self._steps = [_Step(need, *first.get(at, none), more.get(at)) for at, need in enumerate(chains.need)]
+                further.append((until, blocks))
+        self._steps: list[_Step] = list(zip(chains.need, first_until, first_blocks, more, strict=True))
         self.unlimited = sum(reuses.blocks)
         """Blocks that a cache without limit reuses."""
         self.enough = self._most_held()
