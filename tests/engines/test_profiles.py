@@ -1,7 +1,9 @@
 """Profiles of hosted providers: complete, sourced, and of the prices that LiteLLM had on the day they were taken."""
 
 import re
+import tomllib
 from dataclasses import fields
+from importlib.resources import files
 
 import pytest
 
@@ -76,6 +78,12 @@ WRITES_OF_THE_EXPLICIT_CACHE = ("qwen-implicit", "minimax")
 
 def test_all_providers_are_there():
     assert {profile.provider for profile in PROFILES.values()} == PROVIDERS
+
+
+def test_every_source_is_used():
+    table = tomllib.loads(files("prefixlab.engines").joinpath("profiles.toml").read_text())
+    used = {figure["source"] for profile in table["profiles"] for figure in profile["figures"].values()}
+    assert used == set(table["sources"])
 
 
 def test_names():
