@@ -30,14 +30,15 @@ def quiet(stage: str, count: int) -> None:
     """No word of progress."""
 
 
-def served_models(settings: LogSettings) -> ServedModels:
-    """The models that the settings name."""
+def served_models(settings: LogSettings, *, keeps_marks: bool = False) -> ServedModels:
+    """The models that the settings name. `keeps_marks`: as in `ServedModel`."""
     return ServedModels(
         settings.tokenizers,
         chat_template=settings.chat_template,
         tool_arguments=settings.tool_arguments,
         image_tokens=settings.image_tokens,
         offline=settings.offline,
+        keeps_marks=keeps_marks,
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
 
+from prefixlab.cache_marks import marked_paths
 from prefixlab.contracts import Renderer, TextTokenizer
 from prefixlab.errors import BadRecord, PrefixlabError
 from prefixlab.records import (
@@ -38,8 +39,12 @@ TRACE = Origin("hash_ids", "trace")
 class ServedModel:
     """Makes prompts of one model's requests and counts what the report has to say about them."""
 
-    def __init__(self, tokenizer: TextTokenizer, template: Callable[[bool], Renderer]) -> None:
+    def __init__(
+        self, tokenizer: TextTokenizer, template: Callable[[bool], Renderer], *, keeps_marks: bool = False
+    ) -> None:
+        """`keeps_marks` says that prompts keep what their requests mark for a hosted provider's cache."""
         self.tokenizer = tokenizer
+        self._keeps_marks = keeps_marks
         self.encoder = SegmentEncoder(tokenizer)
         self.dropped: Counter[str] = Counter()
         self.reencoded_outputs = 0
@@ -81,6 +86,7 @@ class ServedModel:
             output_tokens=generated,
             observed_cached_tokens=request.observed_cached_tokens,
             serving=serving,
+            marked_paths=marked_paths(body) if self._keeps_marks else (),
             unit=unit,
             token_count=token_count,
         )
@@ -142,7 +148,9 @@ class ServedModels:
         tool_arguments: Literal["parsed", "raw"] = "parsed",
         image_tokens: int = 64,
         offline: bool = False,
+        keeps_marks: bool = False,
     ) -> None:
+        self._keeps_marks = keeps_marks
         self._default: str | None = None
         self._named: dict[str, str] = {}
         for tokenizer in tokenizers:
@@ -265,7 +273,9 @@ class ServedModels:
     def _served(self, name: str) -> ServedModel:
         if name not in self._of_tokenizer:
             tokenizer = load_tokenizer(name, offline=self._offline)
-            self._of_tokenizer[name] = ServedModel(tokenizer, partial(self._renderer, name))
+            self._of_tokenizer[name] = ServedModel(
+                tokenizer, partial(self._renderer, name), keeps_marks=self._keeps_marks
+            )
         return self._of_tokenizer[name]
 
     def _renderer(self, asked: str, anthropic: bool) -> Renderer:

@@ -37,8 +37,7 @@ def audit(
     Raises:
         PrefixlabError: the input or the settings are wrong; the message says what to do.
     """
-    engine_of(settings)
-    models = served_models(settings)
+    models = served_models(settings, keeps_marks=_is_hosted(engine_of(settings)))
     taken = take(log, settings, models, stdin, progress)
     prompts = taken.prompts
     matches = match_prompts(prompts, progress)
@@ -121,8 +120,9 @@ def _described(settings: AuditSettings, deployment: Deployment, served: Served) 
     }
     if settings.engine_options:
         described["options"] = {key: str(value) for key, value in settings.engine_options.items()}
-    if deployment.lifetime is not None:
-        described["lifetime_seconds"] = deployment.lifetime
+    lifetime = deployment.lifetime if deployment.lifetime is not None else getattr(engine, "ttl", None)
+    if lifetime is not None:
+        described["lifetime_seconds"] = lifetime
     if deployment.replica_of is not None:
         described["replicas"] = settings.replicas
         described["routing"] = settings.routing or "round-robin"
@@ -144,12 +144,18 @@ def _outcomes(prompts: Sequence[Prompt], matches: Sequence[Match], served: Serve
     return outcomes
 
 
+def _is_hosted(engine: Engine) -> bool:
+    return hasattr(engine, "profile")
+
+
 def _of_engine(engine: Engine, prompts: Sequence[Prompt]) -> Sequence[str]:
     """What the engine has to say of its own figures, such as that one is not confirmed."""
     notes = getattr(engine, "notes", None)
-    if notes is None:
-        return ()
-    said: Sequence[str] = notes(has_times=all([prompt.arrived_at is not None for prompt in prompts]))
+    said = [] if notes is None else list(notes(has_times=all([prompt.arrived_at is not None for prompt in prompts])))
+    short = sum([prompt.token_count < engine.min_tokens for prompt in prompts])
+    if short:
+        are = counted(short, "request is", "requests are")
+        said.append(f"{are} shorter than the {engine.min_tokens:,} tokens from which {engine.name} caches.")
     return said
 
 

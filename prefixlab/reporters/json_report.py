@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
+from prefixlab.bill import Bill, Rates
 from prefixlab.errors import PrefixlabError
 from prefixlab.findings import Break, Field, Input, Losses, Observed, Outcome, Report, RequestRow, Totals
 from prefixlab.reporters.neutral import without_surrogates
@@ -45,6 +46,17 @@ def _request(row: RequestRow) -> dict[str, Any]:
     }
 
 
+def _bill(bill: Bill) -> dict[str, Any]:
+    return {
+        "read_rate": bill.rates.read,
+        "write_rate": bill.rates.write,
+        "price_per_mtok": bill.price_per_mtok,
+        "without_cache": bill.without_cache,
+        "now": bill.now,
+        "fixed": bill.fixed,
+    }
+
+
 def as_document(report: Report, *, per_request: bool) -> dict[str, Any]:
     """The report as plain values, in the order of the schema."""
     document: dict[str, Any] = {
@@ -64,6 +76,7 @@ def as_document(report: Report, *, per_request: bool) -> dict[str, Any]:
     if per_request:
         document["requests"] = [_request(row) for row in report.requests]
     document["notes"] = list(report.notes)
+    document["bill"] = None if report.bill is None else _bill(report.bill)
     document["by"] = {
         tag: {value: _totals(totals) for value, totals in groups.items()} for tag, groups in report.by.items()
     }
@@ -126,6 +139,13 @@ def _row(values: Mapping[str, Any], index: Mapping[str, int]) -> RequestRow:
     return RequestRow(values["id"], values["line"], outcome, matched, losses, values["field"], values["tags"])
 
 
+def _read_bill(bill: Mapping[str, Any] | None) -> Bill | None:
+    if bill is None:
+        return None
+    rates = Rates(bill["read_rate"], bill["write_rate"])
+    return Bill(rates, bill["price_per_mtok"], bill["now"], bill["fixed"], bill["without_cache"])
+
+
 def _report(document: Mapping[str, Any]) -> Report:
     rows = document.get("requests", [])
     index: dict[str, int] = {}
@@ -148,6 +168,7 @@ def _report(document: Mapping[str, Any]) -> Report:
         observed=Observed(**_known(Observed, observed)) if observed else None,
         requests=tuple(_row(row, index) for row in rows),
         notes=tuple(document.get("notes", ())),
+        bill=_read_bill(document.get("bill")),
         by={
             tag: {value: Totals(**_known(Totals, totals)) for value, totals in groups.items()}
             for tag, groups in document.get("by", {}).items()

@@ -150,6 +150,13 @@ def _advice(report: Report) -> str:
     return "\n".join([f"**{heading}**", "", *lines]) if lines else ""
 
 
+def _bill(report: Report) -> str:
+    if report.bill is None:
+        return ""
+    head = [wording.bill_title(report.bill), "amount", "of the full bill"]
+    return _table(head, wording.bill_rows(report), (1, 2))
+
+
 def _groups(report: Report) -> list[str]:
     limited = wording.is_limited(report)
     tables = []
@@ -197,7 +204,7 @@ class MarkdownReport:
         first, *rest = wording.headline(report, _code)
         parts = ["### Prefix cache", f"**{first}**", *rest]
         if report.totals.prompt_tokens:
-            parts += [_bars(report), _ladder(report), _advice(report), _reuse(report), *_groups(report)]
+            parts += [_bars(report), _ladder(report), _advice(report), _bill(report), _reuse(report), *_groups(report)]
             parts.append(wording.ceiling(report))
         if per_request and report.requests:
             parts.append(_details(wording.counted(len(report.requests), "request"), _requests(report.requests)))

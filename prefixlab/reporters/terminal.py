@@ -171,6 +171,16 @@ def _advice(report: Report, width: int) -> list[str]:
     return lines
 
 
+def _bill(report: Report, width: int) -> list[str]:
+    rows = wording.bill_rows(report)
+    if report.bill is None or not rows:
+        return []
+    titled = _paragraph(wording.bill_title(report.bill), width)
+    label = max(len(row[0]) for row in rows)
+    amount = max(len(row[1]) for row in rows)
+    return titled + [f"  {row[0]:<{label}}  {row[1]:>{amount}}{row[2]:>10}" for row in rows]
+
+
 def _facts(report: Report, width: int) -> list[str]:
     lines = ["Measured on"]
     for label, said in wording.facts(report, _show_long):
@@ -230,6 +240,7 @@ class TextReport:
         sections = [[line for said in wording.headline(report, _quote) for line in _paragraph(said, width)]]
         if report.totals.prompt_tokens:
             sections += [_bars(report, width), _reuse(report, width), _ladder(report, width), _advice(report, width)]
+            sections.append(_bill(report, width))
         sections.append(_facts(report, width))
         if report.totals.prompt_tokens:
             sections.append(_groups(report, width))

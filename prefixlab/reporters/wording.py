@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from prefixlab.bill import Bill
 from prefixlab.findings import Break, Field, Observed, Report, Totals
 
 Show = Callable[[str], str]
@@ -75,9 +76,13 @@ def shares(report: Report) -> list[Share]:
     return [Share(label, parts[label], parts[label] / whole, _MEANINGS[label]) for label in _MEANINGS if parts[label]]
 
 
+_LIMITS = ("cache_tokens", "lifetime_seconds", "replicas")
+
+
 def is_limited(report: Report) -> bool:
-    """Whether a cache size, lifetime or routing costs tokens in this report."""
-    return report.totals.cached_tokens != report.totals.aligned_tokens
+    """Whether a cache size, lifetime or routing was given, or an engine has one of its own."""
+    given = any([report.engine.get(name) is not None for name in _LIMITS])
+    return given or report.totals.cached_tokens != report.totals.aligned_tokens
 
 
 def reuse_rows(report: Report) -> list[tuple[str, str]]:
@@ -164,7 +169,11 @@ def _reusable(report: Report) -> str:
     said = f"{percent(totals.cached_reuse)} of the prompt tokens can be reused"
     if totals.requests == 1:
         return f"{said}: one request has no earlier one to share with"
-    return f"{said} in this cache ({percent(totals.aligned_reuse)} in an unlimited one)" if is_limited(report) else said
+    if not is_limited(report):
+        return said
+    if totals.cached_tokens == totals.aligned_tokens:
+        return f"{said} in this cache, as in an unlimited one"
+    return f"{said} in this cache ({percent(totals.aligned_reuse)} in an unlimited one)"
 
 
 def _gain(report: Report, quote: Show) -> str:
@@ -172,6 +181,8 @@ def _gain(report: Report, quote: Show) -> str:
     if not rows:
         # Without text nothing was looked for, and a single request has nothing to be compared with.
         nothing_judged = report.totals.requests == 1 or report.tokenizer.get("name") == "none"
+        # Below an engine's minimum no fix wins anything, whatever value there is.
+        nothing_judged = nothing_judged or bool(report.engine.get("min_tokens") and not report.totals.aligned_tokens)
         return "." if nothing_judged else ". No volatile value was found."
     now, last = report.totals.cached_reuse, reuse_after(rows[-1], report)
     if percent(last) == percent(now):
@@ -232,11 +243,56 @@ def _vocabulary(values: Mapping[str, Any], show: Show) -> str:
 
 def _engine(values: Mapping[str, Any], show: Show) -> str:
     block, cache, least = values.get("block_size"), values.get("cache_tokens"), values.get("min_tokens")
+    life, servers = values.get("lifetime_seconds"), values.get("replicas")
     parts = [show(str(values.get("name") or "unnamed"))]
-    parts += [f"blocks of {counted(block, 'token')}"] if isinstance(block, int) else []
-    parts += [f"a cache of {counted(cache, 'token')}"] if isinstance(cache, int) else ["unlimited cache"]
+    parts += [f"blocks of {counted(block, 'token')}"] if isinstance(block, int) and block > 1 else []
+    parts += [f"a cache of {counted(cache, 'token')}"] if isinstance(cache, int) else []
+    parts += [f"kept {span(life)}"] if isinstance(life, int | float) else []
+    parts += ["unlimited cache"] if not isinstance(cache, int) and not isinstance(life, int | float) else []
     parts += [f"at least {counted(least, 'token')}"] if isinstance(least, int) and least > 1 else []
-    return ", ".join([*parts, *_settings(values, show, ("name", "block_size", "cache_tokens", "min_tokens"))])
+    if isinstance(servers, int):
+        parts.append(f"{counted(servers, 'server')}, routed by {show(str(values.get('routing')))}")
+    options = values.get("options")
+    if isinstance(options, Mapping):
+        parts += [f"{show(str(key))}={show(str(value))}" for key, value in options.items()]
+    known = ("name", "block_size", "cache_tokens", "min_tokens", "lifetime_seconds", "replicas", "routing", "options")
+    return ", ".join([*parts, *_settings(values, show, known)])
+
+
+def span(seconds: float) -> str:
+    """A time in the largest unit that it is a whole number of."""
+    for unit, size in (("day", 86400), ("hour", 3600), ("minute", 60)):
+        if seconds >= size and seconds % size == 0:
+            return counted(int(seconds // size), unit)
+    return f"{seconds:g} seconds"
+
+
+# --- money ------------------------------------------------------------------------------------------------------------
+
+
+def bill_title(bill: Bill) -> str:
+    """What the figures of the bill are."""
+    rates = f"read x {bill.rates.read:g}"
+    rates += f", write x {bill.rates.write:g}" if bill.rates.write is not None else ""
+    unit = "in tokens at the full price" if bill.price_per_mtok is None else f"at {bill.price_per_mtok:g} a million"
+    return f"Input bill, {unit} ({rates})"
+
+
+def bill_rows(report: Report) -> list[tuple[str, str, str]]:
+    """What is paid for, the amount, and its share of the bill without a cache."""
+    bill = report.bill
+    if bill is None:
+        return []
+    rows = [("without a cache", bill.without_cache), ("now", bill.now)]
+    rows += [("with the fields fixed", bill.fixed)] if fixable(report) else []
+    whole = bill.without_cache or 1.0
+    return [(label, _amount(amount, bill), percent(amount / whole)) for label, amount in rows]
+
+
+def _amount(amount: float, bill: Bill) -> str:
+    if bill.price_per_mtok is None or amount >= 1000:
+        return f"{amount:,.0f}"
+    return f"{amount:,.2f}" if amount >= 1 else f"{amount:.4f}"
 
 
 def facts(report: Report, show: Show) -> list[tuple[str, str]]:
