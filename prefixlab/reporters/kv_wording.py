@@ -198,7 +198,7 @@ def _sessions(sheet: KvSheet) -> Section:
     shared = "" if sheet.shared_prefix is None else f"{number(sheet.shared_prefix.tokens)} shared"
     rows = [
         {
-            "Sessions that fit, of": number(row.tokens),
+            "Sessions that fit": f"of {number(row.tokens)}",
             "growing part": many(row.sessions_growing_part),
             "with fixed part": many(row.sessions),
             "if all is kept": many(row.sessions_if_all_kept),

@@ -11,6 +11,7 @@ from prefixlab.kv_memory.config_fields import class_defaults
 transformers = pytest.importorskip("transformers")
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not transformers.__version__.startswith("5.24."), reason="the table is of transformers 5.24")
 @pytest.mark.parametrize("kind", ["llama", "mistral", "gemma3_text", "gemma3n_text", "qwen3_5_text", "llama4_text"])
 def test_they_are_those_of_the_classes(kind: str) -> None:

@@ -50,13 +50,13 @@ def accepts_or_complains(config: dict[str, Any], ranks: int, dtype: str | None) 
     assert cost.bytes_at(0) <= cost.bytes_at(1) <= cost.bytes_at(4096)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(st.sampled_from(NAMES), JUNK, max_size=12), st.sampled_from([1, 2, 8]))
 def test_junk(config: dict[str, Any], ranks: int) -> None:
     accepts_or_complains(config, ranks, None)
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.sampled_from(MODELS),
     st.dictionaries(st.sampled_from(NAMES), JUNK, min_size=1, max_size=3),
