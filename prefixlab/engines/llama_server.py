@@ -15,6 +15,8 @@ One request, in the server's order:
 5. At least one token is evaluated. Then the slot holds the prompt and all generated tokens but the last.
 
 There are no blocks and no tree: a stored prompt is loaded whole, and not at all where less than a quarter of it fits.
+A prompt that a slot's context cannot hold is refused. The server stores and loads for it all the same, before it finds
+that out; here nothing changes.
 
 The namespace keeps requests apart, though the server itself knows only the LoRA. Models whose memory cannot be cut at
 any token (sliding windows without `--swa-full`, hybrid and recurrent ones) reuse less, up to a context checkpoint;
@@ -41,8 +43,8 @@ SLOTS_IF_NOT_GIVEN: Final = 4
 LEAST_SIMILARITY: Final = single(0.1)
 """`--slot-prompt-similarity`."""
 MOST_LOST: Final = 0.5
-LEAST_CONTEXT: Final = 2
-"""A slot takes only prompts shorter than its context."""
+CONTEXT_STEP: Final = 256
+"""llama.cpp rounds contexts up to a multiple of it."""
 MEBIBYTE: Final = 1024 * 1024
 
 _ID: Final = Struct("<I")
@@ -67,7 +69,8 @@ class LlamaServer:
         default=0, metadata={"help": "shortest run of tokens that is moved into place (--cache-reuse); 0 none"}
     )
     n_ctx: int | None = field(
-        default=None, metadata={"help": "tokens of KV memory of all slots (-c); without limit if not given"}
+        default=None,
+        metadata={"help": "tokens of KV memory of all slots (-c), rounded up to 256 each; no limit if not given"},
     )
     kv_unified: bool | None = field(
         default=None, metadata={"help": "one KV buffer for all slots (-kvu); if not given, where slots is not either"}
@@ -89,10 +92,6 @@ class LlamaServer:
             check_switch("kv_unified", self.kv_unified)
         check_switch("cache_idle_slots", self.cache_idle_slots)
         check_number("bytes_per_token", self.bytes_per_token, or_none=True)
-        if self.slot_tokens is not None and self.slot_tokens < LEAST_CONTEXT:
-            raise PrefixlabError(
-                f"n_ctx={self.n_ctx} leaves a slot no room for a prompt", "Give a larger n_ctx or fewer slots"
-            )
 
     @property
     def slot_count(self) -> int:
@@ -103,9 +102,18 @@ class LlamaServer:
         return self.slots is None if self.kv_unified is None else self.kv_unified
 
     @property
+    def capacity_tokens(self) -> int | None:
+        """The context of all slots, as the server rounds it; None without limit."""
+        slot = self.slot_tokens
+        return slot if slot is None or self.is_unified else slot * self.slot_count
+
+    @property
     def slot_tokens(self) -> int | None:
         """The context of one slot; None without limit."""
-        return self.n_ctx if self.n_ctx is None or self.is_unified else self.n_ctx // self.slot_count
+        if self.n_ctx is None:
+            return None
+        tokens = -(-self.n_ctx // CONTEXT_STEP) * CONTEXT_STEP
+        return tokens if self.is_unified else -(-(tokens // self.slot_count) // CONTEXT_STEP) * CONTEXT_STEP
 
     @property
     def granularity(self) -> int:
@@ -121,10 +129,6 @@ class LlamaServer:
 
     def last_token_loss(self, shared_tokens: int, prompt_tokens: int) -> int:
         return shared_tokens - self.aligned_tokens(shared_tokens, prompt_tokens)
-
-    @property
-    def capacity_tokens(self) -> int | None:
-        return self.n_ctx
 
     def with_capacity(self, cache_tokens: int | None) -> Self:
         """So many tokens of KV memory; without limit, host memory has none either, where there is any."""
@@ -233,9 +237,10 @@ class LlamaServerCache:
 
     def _clear_for(self, busy: _Slot) -> None:
         """Empty other slots, in their order, until one buffer for all has room for what `busy` has grown to."""
-        if not self._engine.is_unified or self._engine.n_ctx is None:
+        room = self._engine.capacity_tokens
+        if not self._engine.is_unified or room is None:
             return
-        over = self.used_tokens - self._engine.n_ctx
+        over = self.used_tokens - room
         for slot in self._slots:
             if over <= 0:
                 return
@@ -248,7 +253,7 @@ def _store_of(engine: LlamaServer) -> PromptStore | None:
     if engine.cache_ram_mib == 0:
         return None
     if engine.cache_ram_mib < 0:
-        return PromptStore(None, 1.0, engine.n_ctx)
+        return PromptStore(None, 1.0, engine.capacity_tokens)
     if engine.bytes_per_token is None:
         return PromptStore(None, 1.0, None)
     return PromptStore(engine.cache_ram_mib * MEBIBYTE, engine.bytes_per_token, None)

@@ -18,6 +18,9 @@ from prefixlab.records import TOKEN_BYTES
 LEAST_KEPT: Final = 0.25
 """A stored prompt of which less than this is the beginning of the new one is left alone."""
 
+STATE_HEADER_BYTES: Final = 48
+"""What a stored prompt takes beside its tokens."""
+
 _SINGLE: Final = Struct("<f")
 
 
@@ -55,12 +58,12 @@ class PromptStore:
         at = bisect_left(self._sorted, prompt)
         if not tokens or (at < len(self._sorted) and self._sorted[at].startswith(prompt)):
             return False
-        if self._max_bytes is not None and tokens * self._bytes_per_token > self._max_bytes:
+        if self._max_bytes is not None and self._bytes_of(1, tokens) > self._max_bytes:
             return False
         if at and prompt.startswith(self._sorted[at - 1]):
             self._remove(self._sorted[at - 1])
         if self._max_bytes is not None:
-            while self._sorted and (self.tokens + tokens) * self._bytes_per_token > self._max_bytes:
+            while self._sorted and self._bytes_of(len(self) + 1, self.tokens + tokens) > self._max_bytes:
                 self._remove(next(iter(self._oldest_first)))
         insort(self._sorted, prompt)
         self._serial += 1
@@ -112,6 +115,9 @@ class PromptStore:
                     break
                 found.append((self._oldest_first[stored], stored, shared))
         return found
+
+    def _bytes_of(self, prompts: int, tokens: int) -> float:
+        return tokens * self._bytes_per_token + prompts * STATE_HEADER_BYTES
 
     def _remove(self, prompt: bytes) -> None:
         del self._oldest_first[prompt]

@@ -17,22 +17,23 @@ from prefixlab.records import Namespace, Serving
 ORACLE = Path(__file__).parent.parent / "oracle"
 
 
-def names_of(engine: str) -> list[str]:
-    return sorted(path.name.removesuffix(".jsonl.gz") for path in ORACLE.glob(f"{engine}.*.jsonl.gz"))
+def names_of(start: str, folder: Path = ORACLE) -> list[str]:
+    return sorted(path.name.removesuffix(".jsonl.gz") for path in folder.glob(f"{start}*.jsonl.gz"))
 
 
-def meta_of(name: str) -> dict[str, Any]:
-    return dict(json.loads((ORACLE / f"{name}.meta.json").read_text()))
+def meta_of(name: str, folder: Path = ORACLE) -> dict[str, Any]:
+    return dict(json.loads((folder / f"{name}.meta.json").read_text()))
 
 
-def recorded(name: str) -> tuple[list[EngineRequest], list[int]]:
+def recorded(name: str, folder: Path = ORACLE) -> tuple[list[EngineRequest], list[int]]:
     """The requests of a recording, and what the engine took from its cache for each."""
     requests, cached = [], []
-    with gzip.open(ORACLE / f"{name}.jsonl.gz") as lines:
+    with gzip.open(folder / f"{name}.jsonl.gz") as lines:
         for number, line in enumerate(lines):
             row = json.loads(line)
             namespace = Namespace("", row.get("extra_key") or "", row.get("cache_salt") or "")
-            requests.append(request(number, row["prompt_token_ids"], row["output_token_ids"][:-1], namespace=namespace))
+            more = {"namespace": namespace, "cache_prompt": row.get("cache_prompt", True)}
+            requests.append(request(number, row["prompt_token_ids"], row["output_token_ids"][:-1], **more))
             cached.append(row["cached_tokens"])
     return requests, cached
 

@@ -4,19 +4,32 @@ from __future__ import annotations
 
 from ctypes import c_float
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from prefixlab.engines import llama_server
 from prefixlab.engines.llama_server import LlamaServer
 from prefixlab.errors import PrefixlabError
 from prefixlab.records import NO_NAMESPACE, Namespace
 from tests.engines.engine_logs import Ask, meta_of, names_of, recorded, request, shared_length, workloads
 
-RECORDINGS = names_of("llamacpp")
-FLAGS = {"-np": "slots", "-c": "n_ctx", "--cache-ram": "cache_ram_mib", "--cache-reuse": "cache_reuse"}
+RECORDINGS = names_of("llamacpp.")
+UNDER_FLAGS = Path(__file__).parent / "llama_server_flags"
+VALUES = {"-np": "slots", "-c": "n_ctx", "--cache-ram": "cache_ram_mib", "--cache-reuse": "cache_reuse"}
+SWITCHES = {"-kvu": ("kv_unified", True), "--no-cache-idle-slots": ("cache_idle_slots", False)}
+
+
+def options_of(arguments: list[str]) -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    flags = iter(arguments)
+    for flag in flags:
+        name, value = SWITCHES[flag] if flag in SWITCHES else (VALUES[flag], int(next(flags)))
+        options[name] = value
+    return options
 
 
 def test_the_recordings_are_there() -> None:
@@ -26,11 +39,25 @@ def test_the_recordings_are_there() -> None:
 @pytest.mark.parametrize("bytes_per_token", [520, 528])
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_every_recorded_request_takes_what_the_server_took(name: str, bytes_per_token: int) -> None:
-    arguments = meta_of(name)["args"]
-    options: dict[str, Any] = {FLAGS[flag]: int(value) for flag, value in zip(arguments[::2], arguments[1::2])}
-    cache = LlamaServer(bytes_per_token=bytes_per_token, **options).cache()
+    cache = LlamaServer(bytes_per_token=bytes_per_token, **options_of(meta_of(name)["args"])).cache()
     requests, expected = recorded(name)
     assert [cache.serve(request) for request in requests] == expected
+
+
+@pytest.mark.parametrize("name", names_of("", UNDER_FLAGS))
+def test_so_it_is_under_other_flags(name: str) -> None:
+    cache = LlamaServer(bytes_per_token=524, **options_of(meta_of(name, UNDER_FLAGS)["args"])).cache()
+    requests, expected = recorded(name, UNDER_FLAGS)
+    assert len(expected) == 120
+    assert [cache.serve(request) for request in requests] == expected
+
+
+STEP = 16
+"""Contexts are rounded to it in place of 256: small ones fill sooner."""
+
+
+def rounded(tokens: int) -> int:
+    return -(-tokens // STEP) * STEP
 
 
 def ratio(part: float, whole: float) -> float:
@@ -60,14 +87,18 @@ class Naive:
         self.store: list[Sequence] = []
         self.has_store = engine.cache_ram_mib != 0
         self.time = 0
+        self.slot_room = self.room = None if engine.n_ctx is None else rounded(engine.n_ctx)
+        if self.room is not None and not engine.is_unified:
+            self.slot_room = rounded(self.room // engine.slot_count)
+            self.room = self.slot_room * engine.slot_count
 
     def size(self) -> float:
-        return sum(len(stored) for stored in self.store) * (self.engine.bytes_per_token or 0)
+        return sum(len(stored) * (self.engine.bytes_per_token or 0) + 48 for stored in self.store)
 
     def save(self, slot: Sequence) -> None:
         if not len(slot) or any(stored.shares(slot) == len(slot) for stored in self.store):
             return
-        new = len(slot) * (self.engine.bytes_per_token or 0)
+        new = len(slot) * (self.engine.bytes_per_token or 0) + 48
         if self.most_bytes is not None and new > self.most_bytes:
             return
         self.store = [stored for stored in self.store if stored.shares(slot) < len(stored)]
@@ -90,7 +121,7 @@ class Naive:
             self.store = [stored for stored in self.store if stored is not best]
 
     def trim(self) -> None:
-        limit = self.engine.n_ctx if self.engine.cache_ram_mib < 0 else None
+        limit = self.room if self.engine.cache_ram_mib < 0 else None
         while limit is not None and self.store and sum(len(stored) for stored in self.store) > limit:
             del self.store[0]
 
@@ -116,10 +147,7 @@ class Naive:
 
     def serve(self, ask: Ask) -> int | None:
         engine = self.engine
-        room = engine.n_ctx
-        if room is not None and not engine.is_unified:
-            room //= engine.slot_count
-        if room is not None and len(ask.prompt) + len(ask.generated) >= room:
+        if self.slot_room is not None and len(ask.prompt) + len(ask.generated) >= self.slot_room:
             return None
         prompt = Sequence([ask.namespace, *ask.prompt])
         slot = self.pick(prompt)
@@ -141,9 +169,9 @@ class Naive:
         slot.ids = prompt.ids + ask.generated
         self.time += 1
         slot.used = self.time
-        if engine.is_unified and engine.n_ctx is not None:
+        if engine.is_unified and self.room is not None:
             for other in self.slots:
-                if sum(len(each) for each in self.slots) > engine.n_ctx and other is not slot:
+                if sum(len(each) for each in self.slots) > self.room and other is not slot:
                     other.ids = []
         return min(past, len(ask.prompt) - 1)
 
@@ -163,17 +191,17 @@ engines = st.builds(
 @settings(max_examples=400, deadline=None)
 @given(asks=workloads(), engine=engines)
 def test_every_server_is_the_naive_one(asks: list[Ask], engine: LlamaServer) -> None:
-    most = 1024 * 1024 if engine.cache_ram_mib > 0 else None
-    cache, naive = engine.cache(), Naive(engine, most)
-    for number, ask in enumerate(asks):
-        expected = naive.serve(ask)
-        assert cache.serve(ask.as_request(number)) == expected
-        assert cache.used_tokens == sum(len(slot) for slot in naive.slots)
-        assert cache.stored_tokens == sum(len(stored) for stored in naive.store)
-        if engine.n_ctx is not None:
-            assert cache.used_tokens <= engine.n_ctx
-        if most is not None:
-            assert cache.stored_tokens * (engine.bytes_per_token or 0) <= most
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(llama_server, "CONTEXT_STEP", STEP)
+        most = 1024 * 1024 if engine.cache_ram_mib > 0 else None
+        cache, naive = engine.cache(), Naive(engine, most)
+        for number, ask in enumerate(asks):
+            expected = naive.serve(ask)
+            assert cache.serve(ask.as_request(number)) == expected
+            assert cache.used_tokens == sum(len(slot) for slot in naive.slots)
+            assert cache.stored_tokens == sum(len(stored) for stored in naive.store)
+            assert engine.capacity_tokens is None or cache.used_tokens <= engine.capacity_tokens
+            assert most is None or cache.stored_tokens * (engine.bytes_per_token or 0) <= most
 
 
 @settings(max_examples=100, deadline=None)
@@ -208,10 +236,27 @@ def test_the_slot_is_kept_for_the_next_request_that_may_use_it() -> None:
 
 
 def test_a_prompt_as_long_as_the_context_is_refused() -> None:
-    cache = LlamaServer(slots=2, n_ctx=20).cache()
-    assert cache.serve(request(0, [1] * 10)) is None
-    assert cache.serve(request(1, [1] * 9)) == 0
-    assert cache.serve(request(2, [1] * 9, [1])) is None
+    engine = LlamaServer(slots=2, n_ctx=1000)
+    assert (engine.slot_tokens, engine.capacity_tokens) == (512, 1024)
+    cache = engine.cache()
+    assert cache.serve(request(0, [1] * 512)) is None
+    assert cache.serve(request(1, [1] * 511)) == 0
+    assert cache.serve(request(2, [1] * 511, [1])) is None
+
+
+@pytest.mark.parametrize(
+    ("options", "slot", "whole"),
+    [
+        ({"slots": 3, "n_ctx": 1000}, 512, 1536),
+        ({"slots": 3, "n_ctx": 1000, "kv_unified": True}, 1024, 1024),
+        ({"n_ctx": 1000}, 1024, 1024),
+        ({"slots": 4, "n_ctx": 300}, 256, 1024),
+        ({"slots": 1, "n_ctx": 700}, 768, 768),
+    ],
+)
+def test_contexts_are_rounded_as_the_server_said_they_are(options: dict[str, Any], slot: int, whole: int) -> None:
+    engine = LlamaServer(**options)
+    assert (engine.slot_tokens, engine.capacity_tokens) == (slot, whole)
 
 
 def test_a_trace_of_block_hashes_is_refused() -> None:
@@ -225,8 +270,7 @@ def test_a_trace_of_block_hashes_is_refused() -> None:
         {"slots": 0},
         {"cache_ram_mib": -2},
         {"cache_reuse": -1},
-        {"n_ctx": 1},
-        {"n_ctx": 3, "slots": 2},
+        {"n_ctx": 0},
         {"bytes_per_token": 0},
         {"kv_unified": 1},
     ],

@@ -16,7 +16,7 @@ from prefixlab.errors import PrefixlabError
 from prefixlab.records import NO_NAMESPACE, Namespace
 from tests.engines.engine_logs import Ask, meta_of, names_of, recorded, request, shared_length, workloads
 
-RECORDINGS = names_of("sglang")
+RECORDINGS = names_of("sglang.")
 
 
 def test_the_recordings_are_there() -> None:
