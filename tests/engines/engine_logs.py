@@ -32,7 +32,8 @@ def recorded(name: str, folder: Path = ORACLE) -> tuple[list[EngineRequest], lis
         for number, line in enumerate(lines):
             row = json.loads(line)
             namespace = Namespace("", row.get("extra_key") or "", row.get("cache_salt") or "")
-            more = {"namespace": namespace, "cache_prompt": row.get("cache_prompt", True)}
+            more: dict[str, Any] = {"namespace": namespace, "cache_prompt": row.get("cache_prompt", True)}
+            more |= {"priority": row.get("priority", 0), "prompt_logprobs": row.get("prompt_logprobs", False)}
             requests.append(request(number, row["prompt_token_ids"], row["output_token_ids"][:-1], **more))
             cached.append(row["cached_tokens"])
     return requests, cached

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from prefixlab.records import NO_NAMESPACE, Namespace
 from tests.engines.engine_logs import Ask, meta_of, names_of, recorded, request, shared_length, workloads
 
 RECORDINGS = names_of("sglang.")
+OF_POLICIES = Path(__file__).parent / "sglang_policies"
 
 
 def test_the_recordings_are_there() -> None:
@@ -28,6 +30,15 @@ def test_every_recorded_request_takes_what_the_engine_took(name: str) -> None:
     meta = meta_of(name)
     cache = Sglang(meta["page_size"], meta.get("kv_capacity_tokens"), meta.get("eviction_policy", "lru")).cache()
     requests, expected = recorded(name)
+    assert [cache.serve(request) for request in requests] == expected
+
+
+@pytest.mark.parametrize("name", names_of("", OF_POLICIES))
+def test_so_it_is_with_every_policy(name: str) -> None:
+    meta = meta_of(name, OF_POLICIES)
+    cache = Sglang(meta["page_size"], meta["kv_capacity_tokens"], meta["eviction_policy"]).cache()
+    requests, expected = recorded(name, OF_POLICIES)
+    assert len(expected) == 200
     assert [cache.serve(request) for request in requests] == expected
 
 
