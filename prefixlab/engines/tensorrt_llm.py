@@ -2,7 +2,8 @@
 
 Follows the C++ KV cache manager V1 of 2026 as read, not run: `cpp/tensorrt_llm/batch_manager/kvCacheManager.cpp`
 (`loadOrAllocateBlocks`, `storeBlocks`, `releaseBlocks`, `getFreeBlock`) and `evictionPolicy.cpp`; for one beam and full
-attention. One request, in the manager's order:
+attention. (From May 2026 on all that is found is claimed before any block is taken; that matters only where blocks are
+copied or come back from host memory.) One request, in the manager's order:
 
 1. Look up the prompt without its last token, block by block. A block that is not known exactly is the last one looked
    at: with partial reuse, the child that has most in common with it counts for that much. If that child is a leaf, the
