@@ -209,7 +209,7 @@ def match_within(
     fixed: FixedLog | None = None,
 ) -> list[Match]:
     """The best earlier sequence of the same server and namespace that was used within the lifetime."""
-    log = fixed or FixedLog(prompts, lambda number: None, lambda number: None)
+    log = fixed or FixedLog.unchanged(prompts)
     tree = log.tree()
     alive_from = first_alive(prompts, lifetime)
     matches = []

@@ -8,7 +8,7 @@ blocks up to there have that one's keys and the others have new ones.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from prefixlab.prefix_tree import Match
 from prefixlab.records import (
@@ -56,7 +56,7 @@ class BlockKeys:
 class EngineRequest:
     """One request as an engine sees it. Token ids are `bytes`, four an id; see `Prompt` for `unit`."""
 
-    __slots__ = ("_keys", "_tokens", "generated", "match", "number", "prompt", "prompt_tokens", "unit")
+    __slots__ = ("_keys", "_moved", "_tokens", "generated", "match", "number", "prompt", "prompt_tokens", "unit")
 
     def __init__(
         self,
@@ -65,8 +65,9 @@ class EngineRequest:
         match: Match,
         keys: dict[tuple[int, int], BlockKeys],
         tokens: bytes | None = None,
+        moved: Callable[[tuple[int, ...]], tuple[int, ...]] | None = None,
     ) -> None:
-        """`tokens` are the prompt's ids where they are not `prompt`'s own, because a fix moved some of its text."""
+        """Where a fix moved some of the text, `tokens` are the prompt's ids and `moved` tells where places are now."""
         self.number = number
         """0, 1, 2 ... over the whole run."""
         self.prompt = prompt
@@ -77,6 +78,7 @@ class EngineRequest:
         self.unit = prompt.unit
         self._keys = keys
         self._tokens = tokens
+        self._moved = moved
 
     @classmethod
     def of_ids(
@@ -160,7 +162,7 @@ class EngineRequest:
         """Token positions where a message or a part of one ends, ascending; empty where they are not known."""
         from prefixlab.cache_marks import message_ends
 
-        return message_ends(self.prompt.pieces)
+        return self._placed(message_ends(self.prompt.pieces))
 
     @property
     def breakpoints(self) -> tuple[int, ...]:
@@ -169,7 +171,10 @@ class EngineRequest:
             return ()
         from prefixlab.cache_marks import positions_of
 
-        return positions_of(self.prompt.pieces, self.prompt.marked_paths)
+        return self._placed(positions_of(self.prompt.pieces, self.prompt.marked_paths))
+
+    def _placed(self, places: tuple[int, ...]) -> tuple[int, ...]:
+        return places if self._moved is None or self._tokens is None else self._moved(places)
 
     def block_keys(self, block_size: int, lookahead: int = 0) -> Sequence[int]:
         """Keys of the full blocks of prompt and generated tokens but the last.

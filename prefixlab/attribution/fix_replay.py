@@ -102,7 +102,20 @@ class FixReplay:
             behind = self._tokens(pieces, at + 1, len(pieces), changed.changes)
             return b"".join([*changed.head[:-1], *tail, *behind])
 
-        log = FixedLog(prompts, beginning, whole)
+        def lengths(number: int) -> list[int] | None:
+            changed = rewritten[number]
+            tokens = whole(number)
+            if changed is None or tokens is None:
+                return None
+            pieces = prompts[number].pieces
+            of_pieces = [
+                sum(map(len, self._tokens(pieces, at, at + 1, changed.changes))) if at != changed.piece else 0
+                for at in range(len(pieces))
+            ]
+            of_pieces[changed.piece] = len(tokens) - sum(of_pieces)
+            return [length // TOKEN_BYTES for length in of_pieces]
+
+        log = FixedLog(prompts, beginning, whole, lengths)
         aligned_tokens = self._engine.aligned_tokens
         replayed = Replayed([], [], log)
         tree = log.tree()

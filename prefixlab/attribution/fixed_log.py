@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import partial
+from itertools import accumulate
 
 from prefixlab.engine_requests import BlockKeys, EngineRequest
 from prefixlab.prefix_tree import Match, PrefixTree
@@ -15,10 +18,17 @@ OfPrompt = Callable[[int], bytes | None]
 class FixedLog:
     """Prompts with values moved. What a moved value becomes in tokens is worked out only where it is asked for.
 
-    `beginning` gives the tokens of a prompt as far as they are known without that, `whole` all of them.
+    `beginning` gives the tokens of a prompt as far as they are known without that, `whole` all of them, `piece_lengths`
+    the tokens of each of its pieces.
     """
 
-    def __init__(self, prompts: Sequence[Prompt], beginning: OfPrompt, whole: OfPrompt) -> None:
+    def __init__(
+        self,
+        prompts: Sequence[Prompt],
+        beginning: OfPrompt,
+        whole: OfPrompt,
+        piece_lengths: Callable[[int], list[int] | None],
+    ) -> None:
         self.prompts = prompts
         self.matches: list[Match] = []
         """On one server, without an end of life."""
@@ -26,6 +36,12 @@ class FixedLog:
         """Tokens of those prompts that were worked out to the end."""
         self._beginning = beginning
         self._whole = whole
+        self._piece_lengths = piece_lengths
+
+    @classmethod
+    def unchanged(cls, prompts: Sequence[Prompt]) -> FixedLog:
+        """The log as it is."""
+        return cls(prompts, lambda number: None, lambda number: None, lambda number: None)
 
     def tree(self) -> PrefixTree:
         """An empty tree for these prompts."""
@@ -43,8 +59,23 @@ class FixedLog:
         """The prompts as an engine is given them, in order."""
         keys: dict[tuple[int, int], BlockKeys] = {}
         for number, (prompt, match) in enumerate(zip(self.prompts, matches, strict=True)):
-            tokens = self._whole(number)
-            yield EngineRequest(number, prompt, match, keys, tokens)
+            yield EngineRequest(number, prompt, match, keys, self._whole(number), partial(self._moved, number))
+
+    def _moved(self, number: int, places: tuple[int, ...]) -> tuple[int, ...]:
+        """Places in a prompt, in tokens, as they are in the fixed one.
+
+        Text is cut out ahead of the end of a piece, or set behind it, so a place keeps its distance from that end.
+        """
+        lengths = self._piece_lengths(number)
+        if lengths is None:
+            return places
+        ends = list(accumulate([piece.token_count for piece in self.prompts[number].pieces]))
+        new_ends = list(accumulate(lengths))
+        moved = []
+        for place in places:
+            at = min(bisect_left(ends, place), len(ends) - 1)
+            moved.append(max(new_ends[at] - (ends[at] - place), 0))
+        return tuple(sorted(set(moved)))
 
     def _known(self, number: int) -> bytes:
         beginning = self._beginning(number)

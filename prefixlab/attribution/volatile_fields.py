@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from prefixlab.attribution.families import Families
-from prefixlab.attribution.fix_replay import Encode, FixReplay, Hole, Target
+from prefixlab.attribution.fix_replay import Encode, FixReplay, Hole, Replayed, Target
 from prefixlab.attribution.fixed_log import FixedLog
 from prefixlab.attribution.severity import severity_of
 from prefixlab.attribution.sites import (
@@ -86,13 +86,7 @@ def find_fields(
     reached_shared = shared
     for hole in _candidates(sites, outcomes):
         target, replayed = replay.fix(hole, TRIAL_REQUESTS, best)
-        better = [
-            # What is shared no further than as logged is not won by a fix, whatever the engine denies of it.
-            max(before, aligned) if now > logged else before
-            for before, aligned, now, logged in zip(
-                best, replayed.aligned_tokens, replayed.shared_tokens, shared, strict=True
-            )
-        ]
+        better = [max(pair) for pair in zip(best, _aligned(engine, replayed, outcomes), strict=True)]
         gain = sum(better) - sum(best)
         best = better
         if gain:
@@ -103,6 +97,21 @@ def find_fields(
         steps.pop()
     fields, field_of = _rows(steps, prompts, families.numbers, outcomes, sites, encode)
     return Ladder(fields, reached, reached_shared, field_of, places.unnamed, cached, written)
+
+
+def _aligned(engine: Engine, replayed: Replayed, outcomes: Sequence[Outcome]) -> list[int]:
+    """What an unlimited cache reuses of every request of a log with fixes, at most what its length as logged allows."""
+    if engine.is_rule_exact:
+        # What is shared no further than as logged is not won by a fix, whatever the engine denies of it.
+        return [
+            aligned if shared > outcome.raw_shared_tokens else 0
+            for aligned, shared, outcome in zip(replayed.aligned_tokens, replayed.shared_tokens, outcomes, strict=True)
+        ]
+    cache = engine.unlimited().cache()
+    served = [cache.serve(request) or 0 for request in replayed.log.requests(replayed.log.matches)]
+    step = engine.granularity
+    most = [max(outcome.prompt_tokens - 1, 0) // step * step for outcome in outcomes]
+    return [min(pair) for pair in zip(served, most, strict=True)]
 
 
 def _sites(places: Iterable[Place], prompts: Sequence[Prompt], families: Sequence[int]) -> Located:

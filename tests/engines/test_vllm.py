@@ -83,7 +83,9 @@ def records(log: list[Served]) -> list[dict[str, Any]]:
     ]
 
 
-@pytest.mark.parametrize(("version", "empties_first"), [("0.22.1", False), ("0.23", False), ("0.24", True), ("0.33", True)])
+@pytest.mark.parametrize(
+    ("version", "empties_first"), [("0.22.1", False), ("0.23", False), ("0.24", True), ("0.33", True)]
+)
 @given(log=turns, blocks=st.integers(1, 14), size=st.integers(1, 4))
 def test_equals_the_plain_queue(version: str, empties_first: bool, log: list[Served], blocks: int, size: int) -> None:
     plain = PlainCache(blocks, size, empties_first=empties_first)
