@@ -8,10 +8,13 @@ from dataclasses import dataclass, fields
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
+from prefixlab.curve_workflow import CurveSettings
+from prefixlab.curve_workflow import curve as _curve
 from prefixlab.errors import PrefixlabError
 from prefixlab.findings import Outcome, Report
 from prefixlab.records import Request
 from prefixlab.reporters import tables
+from prefixlab.reuse_curve import ReuseCurve
 from prefixlab.settings import AuditSettings
 from prefixlab.workflows import audit as _audit
 from prefixlab.workflows import simulate as _simulate
@@ -53,14 +56,40 @@ def audit(
     for name in options:
         if name not in known:
             raise PrefixlabError(f"audit has no option {name!r}", f"Give one of tokenizer, {', '.join(known)}")
-    tokenizers: Any = () if tokenizer is None else (tokenizer,) if isinstance(tokenizer, str) else tokenizer
-    report = _audit(_log(requests_or_path), AuditSettings(tokenizers=tokenizers, engine=engine, **options))
+    settings = AuditSettings(tokenizers=_names(tokenizer), engine=engine, **options)
+    report = _audit(_log(requests_or_path), settings)
     return AuditReport(**{name.name: getattr(report, name.name) for name in fields(report)})
 
 
-def simulate(
-    requests: Iterable[Request | Mapping[str, Any]], engine: str = "vllm", **options: Any
-) -> list[Outcome]:
+def curve(
+    requests_or_path: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | Iterable[Request | Mapping[str, Any]],
+    *,
+    tokenizer: str | Sequence[str] | None = None,
+    engine: str = "vllm",
+    **options: Any,
+) -> ReuseCurve:
+    """Reuse at every cache size, of a log as `audit` takes it.
+
+    `options` are the fields of `prefixlab.curve_workflow.CurveSettings`, such as `sizes=[50_000, "20GiB"]`, `points`,
+    `model_config`, `by`. The curve's `points` have `cache_tokens`, `reuse` and `clairvoyant_reuse`.
+
+    Raises:
+        PrefixlabError: the input or an option is wrong; the message says what to do.
+    """
+    known = [field.name for field in fields(CurveSettings) if field.name != "tokenizers"]
+    for name in options:
+        if name not in known:
+            raise PrefixlabError(f"curve has no option {name!r}", f"Give one of tokenizer, {', '.join(known)}")
+    settings = CurveSettings(tokenizers=_names(tokenizer), engine=engine, **options)
+    return _curve(_log(requests_or_path), settings)
+
+
+def _names(tokenizer: Any) -> Any:
+    """Names of tokenizers as the settings take them, which check them."""
+    return () if tokenizer is None else (tokenizer,) if isinstance(tokenizer, str) else tokenizer
+
+
+def simulate(requests: Iterable[Request | Mapping[str, Any]], engine: str = "vllm", **options: Any) -> list[Outcome]:
     """The engine alone, on token ids: what it takes from its cache for each request, one served after the other.
 
     Each request is a mapping with `prompt_token_ids` and, where known, `output_token_ids`, `cache_salt`, `extra_key`,

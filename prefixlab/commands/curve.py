@@ -36,7 +36,6 @@ def add_options(parser: ArgumentParser) -> None:
     option("--model-config", metavar="FILE", help="config.json of the model, for memory on the axis.")
     option(
         "--dtype",
-        "--kv-dtype",
         dest="kv_dtype",
         metavar="NAME",
         help="Type of the cached keys and values, such as fp8. Default: the config's.",

@@ -83,7 +83,7 @@ def add_engine_options(parser: ArgumentParser) -> None:
     option("--cache-blocks", type=int, metavar="N", help="The same in blocks.")
     option("--kv-budget", metavar="SIZE", help="The same in memory, such as 71GiB, with --model-config.")
     option("--model-config", metavar="FILE", help="config.json of the model, for the bytes that a token takes.")
-    option("--kv-dtype", metavar="NAME", help="Type of the cached keys and values, such as fp8. Default: the config's.")
+    option("--dtype", metavar="NAME", help="Type of the cached keys and values, such as fp8. Default: the config's.")
     option("--ttl", metavar="TIME", help="How long what was not used again is kept: seconds, or 5m, 1h.")
     option("--replicas", type=int, default=1, metavar="N", help="Servers that do not share a cache. Default: 1.")
     option(
@@ -104,7 +104,7 @@ def engine_settings(asked: Namespace) -> dict[str, Any]:
         "cache_blocks": asked.cache_blocks,
         "kv_budget": asked.kv_budget,
         "model_config": asked.model_config,
-        "kv_dtype": asked.kv_dtype,
+        "kv_dtype": asked.dtype,
         "ttl": asked.ttl,
         "replicas": asked.replicas,
         "routing": asked.routing,

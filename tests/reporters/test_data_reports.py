@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import sys
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from report_factory import HOSTILE, empty_report, make_break, make_field, make_report, make_row
 from test_text_report import hostile_report
 
+from prefixlab.bill import Bill, Rates
 from prefixlab.errors import MissingExtra, PrefixlabError
 from prefixlab.findings import Observed, Report, Totals
 from prefixlab.reporters import csv_report, json_report, parquet_report
@@ -51,7 +53,7 @@ def as_json(report: Report, *, per_request: bool = True) -> bytes:
 
 def test_the_keys_are_those_of_the_schema_in_its_order() -> None:
     document = json.loads(as_json(full_report()))
-    assert list(document) == [*TOP, "requests", "notes", "by"]
+    assert list(document) == [*TOP, "requests", "notes", "by", "bill"]
     assert document["schema"] == "prefixlab.audit/1"
     assert list(document["inputs"][0]) == ["path", "format", "requests", "skipped", "sha256"]
     assert list(document["tokenizer"]) == ["name", "source", "sha256"]
@@ -72,7 +74,7 @@ def test_the_keys_are_those_of_the_schema_in_its_order() -> None:
 
 def test_requests_only_when_asked_and_nothing_rounded() -> None:
     document = json.loads(as_json(make_report(), per_request=False))
-    assert list(document) == [*TOP, "notes", "by"]
+    assert list(document) == [*TOP, "notes", "by", "bill"]
     assert document["observed"] is None
     assert document["totals"]["aligned_reuse"] == 64 / 1581
 
@@ -91,6 +93,8 @@ def test_the_same_report_gives_the_same_bytes() -> None:
 def test_a_saved_run_comes_back_whole() -> None:
     report = full_report()
     assert report_from_json(as_json(report)) == report
+    billed = replace(report, bill=Bill(Rates(0.1, 1.25), 2.5, now=3.0, fixed=2.0, without_cache=4.0))
+    assert report_from_json(as_json(billed)) == billed
     assert report_from_json(as_json(report, per_request=False)).requests == ()
     assert as_json(report_from_json(as_json(empty_report()))) == as_json(empty_report())
 
