@@ -53,7 +53,7 @@ def as_json(report: Report, *, per_request: bool = True) -> bytes:
 
 def test_the_keys_are_those_of_the_schema_in_its_order() -> None:
     document = json.loads(as_json(full_report()))
-    assert list(document) == [*TOP, "requests", "notes", "by", "bill"]
+    assert list(document) == [*TOP, "requests", "notes", "bill", "by"]
     assert document["schema"] == "prefixlab.audit/1"
     assert list(document["inputs"][0]) == ["path", "format", "requests", "skipped", "sha256"]
     assert list(document["tokenizer"]) == ["name", "source", "sha256"]
@@ -74,7 +74,7 @@ def test_the_keys_are_those_of_the_schema_in_its_order() -> None:
 
 def test_requests_only_when_asked_and_nothing_rounded() -> None:
     document = json.loads(as_json(make_report(), per_request=False))
-    assert list(document) == [*TOP, "notes", "by", "bill"]
+    assert list(document) == [*TOP, "notes", "bill", "by"]
     assert document["observed"] is None
     assert document["totals"]["aligned_reuse"] == 64 / 1581
 
