@@ -31,6 +31,8 @@ REQUESTS = {
 }
 START_UP = {"qwen3": 0.9, "o200k_base": 1.3}
 HELP_SECONDS = 0.4
+FINITE = "finite cache"
+CACHE_TOKENS = 200_000
 PARSE = "import sys, orjson\nwith open(sys.argv[1], 'rb') as log:\n    for line in log:\n        orjson.loads(line)\n"
 
 
@@ -77,7 +79,7 @@ def kvlint_command() -> Path:
 
 def prompt_tokens(tool: str, output: str, report: Path) -> int | None:
     """What the tool counted: a sign that both did the same work."""
-    if tool == "prefixlab":
+    if tool in ("prefixlab", FINITE):
         return int(json.loads(report.read_bytes())["totals"]["prompt_tokens"])
     found = re.search(r"Prompt tokens\D+([\d,]+)", output)
     return int(found[1].replace(",", "")) if found else None
@@ -92,6 +94,7 @@ def measure_log(name: str, tokenizer: Path, *, rounds: int, kvlint: Path | None)
         "orjson": [sys.executable, "-c", PARSE, log],
         "prefixlab": [*prefixlab_command(), "audit", log, "--tokenizer", tokenize, "-o", report],
     }
+    commands[FINITE] = [*commands["prefixlab"], "--cache-tokens", str(CACHE_TOKENS)]
     if kvlint is not None and name != "trace":
         commands["kvlint"] = [kvlint, "analyze", log, "--model", tokenizer]
     costs: dict[str, list[Cost]] = {tool: [] for tool in commands}
@@ -117,6 +120,8 @@ def print_log(rows: list[Row]) -> None:
         tokens = "" if row.prompt_tokens is None else f"{row.prompt_tokens:,}"
         rate = row.megabytes / row.cpu_seconds
         print(f"  {tool:<22}{row.cpu_seconds:>8.2f}{rate:>8.1f}{row.peak_mib:>10.0f}{tokens:>16}")
+    ratio = of_tool[FINITE].cpu_seconds / own.cpu_seconds
+    print(f"  with a cache of {CACHE_TOKENS:,} tokens: {ratio:.2f} times the CPU")
     if other:
         cpu, memory = other.cpu_seconds / own.cpu_seconds, other.peak_mib / own.peak_mib
         print(f"  kvlint / prefixlab: {cpu:.1f} times the CPU, {memory:.1f} times the memory")

@@ -93,6 +93,8 @@ def find_fields(
             reached, reached_shared = best, replayed.shared_tokens
             cached, written = (sum(best), 0) if serve is None else serve(replayed.log)
         steps.append(_Step(hole, target, gain, cached))
+        # A replay holds its whole log; the next one need not stand beside it.
+        del replayed
     while steps and not steps[-1].gain:
         steps.pop()
     fields, field_of = _rows(steps, prompts, families.numbers, outcomes, sites, encode)
