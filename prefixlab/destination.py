@@ -18,7 +18,7 @@ class Destination:
     """What `-o` names, checked before any log is read.
 
     Raises:
-        PrefixlabError: nothing can be written there, or it is one of `logs`.
+        PrefixlabError: nothing can be written there, or it is one of `logs`, the files that are read.
     """
 
     def __init__(self, named: str, logs: Sequence[str]) -> None:
@@ -40,7 +40,7 @@ class Destination:
         if stat.S_ISDIR(found.st_mode):
             raise PrefixlabError(f"{named} is a folder", "Give a file to -o")
         if not stat.S_ISCHR(found.st_mode) and any([_is(log, found) for log in expand(logs)]):
-            raise PrefixlabError(f"{named} is one of the logs to read", "Give another file to -o")
+            raise PrefixlabError(f"{named} is one of the files to read", "Give another file to -o")
         self.is_stream = not stat.S_ISREG(found.st_mode)
 
     def write(self, document: bytes) -> None:

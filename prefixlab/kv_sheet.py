@@ -23,7 +23,8 @@ class LayerGroup:
     `bytes_per_token` is what each further token adds; `fixed_bytes` is what lies there beside it at any length. Where
     there is a `window`, the fixed part is filled by the first `window` tokens; else it is there from the first token
     on, as a recurrent state is. `bytes_per_token_if_kept` is the rate of an engine that lets the window grow with the
-    session. A state that stands for several tokens is written when the last of its `stride` tokens is there.
+    session. A state that stands for several tokens is written when the last of its `stride` tokens is there. A decode
+    step reads all of it, or as much as `read_tokens` take where an indexer chooses them.
     """
 
     kind: str
@@ -33,6 +34,7 @@ class LayerGroup:
     window: int | None = None
     bytes_per_token_if_kept: Fraction = Fraction(0)
     stride: int = 1
+    read_tokens: int | None = None
 
     def __post_init__(self) -> None:
         _demand(self.count >= 1, f"a group of {self.count} layers")
@@ -40,6 +42,7 @@ class LayerGroup:
         _demand(self.bytes_per_token_if_kept >= self.bytes_per_token, f"{self.kind} grows faster than if all is kept")
         _demand(self.window is None or self.window >= 1, f"a window of {self.window} tokens")
         _demand(self.stride >= 1, f"states of {self.stride} tokens")
+        _demand(self.read_tokens is None or self.read_tokens >= 1, f"{self.read_tokens} tokens read")
 
     def growing_bytes(self, tokens: int) -> Fraction:
         """What has been added by so many tokens, the fixed part not counted."""
@@ -50,6 +53,11 @@ class LayerGroup:
         if self.window is None or tokens >= self.window:
             return Fraction(self.fixed_bytes)
         return self.bytes_per_token_if_kept * tokens
+
+    def read_bytes(self, tokens: int) -> Fraction:
+        """What a decode step behind so many tokens reads."""
+        chosen = tokens if self.read_tokens is None else min(tokens, self.read_tokens)
+        return self.growing_bytes(chosen) + self.fixed_bytes_at(tokens)
 
     def kept_bytes(self, tokens: int) -> Fraction:
         """What the layers take if the engine keeps all tokens of all of them."""
@@ -90,6 +98,10 @@ class SessionCost:
         parts = (layer.growing_bytes(tokens) + layer.fixed_bytes_at(tokens) for layer in self.layers)
         return ceil(sum(parts, Fraction(0)))
 
+    def read_bytes(self, tokens: int) -> int:
+        """What a decode step behind so many tokens reads: windows and states too, of sparse layers what is chosen."""
+        return ceil(sum((layer.read_bytes(tokens) for layer in self.layers), Fraction(0)))
+
     def kept_bytes(self, tokens: int) -> int:
         """The whole of a session of so many tokens in an engine that keeps windows whole."""
         return ceil(sum((layer.kept_bytes(tokens) for layer in self.layers), Fraction(0)))
@@ -97,12 +109,14 @@ class SessionCost:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """One session of so many tokens. `bytes` is the growing part alone."""
+    """One session of so many tokens. `bytes` is the growing part alone; `read_bytes` is what a rank reads of it in a
+    decode step."""
 
     tokens: int
     bytes: int
     bytes_with_fixed: int
     bytes_if_all_kept: int
+    read_bytes: int | None = None
     read_seconds: float | None = None
     tokens_per_second: float | None = None
     reservation_waste: Fraction | None = None

@@ -228,11 +228,11 @@ def test_a_log_is_never_written_over(tmp_path: Path) -> None:
     hard.hardlink_to(log)
     for given in (log, str(link), str(folder), str(folder / "*.json")):
         for target in (log, str(link), str(hard), f"{folder}/../logs/log.json"):
-            assert "is one of the logs to read" in refused("audit", given, "--tokenizer", "qwen3", "-o", target)
+            assert "is one of the files to read" in refused("audit", given, "--tokenizer", "qwen3", "-o", target)
     assert Path(log).read_bytes() == held
     assert link.is_symlink()
     bad = written(folder / "bad.json", [{"no": "prompt"}])
-    assert "is one of the logs" in refused("audit", log, bad, "-o", log)  # said before anything is read
+    assert "is one of the files" in refused("audit", log, bad, "-o", log)  # said before anything is read
 
 
 def test_a_link_is_followed_and_stays(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from argparse import ArgumentParser, Namespace
 
 from prefixlab.commands import Command, options
@@ -25,14 +26,14 @@ def add_options(parser: ArgumentParser) -> None:
     option("--tp", type=int, default=1, metavar="N", help="Tensor-parallel ranks. Default: 1.")
     option("--context", metavar="TOKENS", help="Lengths of sessions, with commas between them: 4096,32K,128K.")
     option("--kv-budget", metavar="SIZE", help="Memory for the cache, such as 71GiB.")
-    option("--gpu", metavar="CARDS", help="The cards instead, such as 2x80GB.")
+    option("--gpu", metavar="CARDS", help="The cards instead, such as 2x80GB. With --tp, at least as many as ranks.")
     option("--utilization", metavar="SHARE", help="Share of the cards that the engine uses. Default: 0.92.")
-    option("--weights-bytes", metavar="SIZE", help="Weights on the cards, or model.safetensors.index.json.")
+    option("--weights-bytes", metavar="SIZE", help="Weights on the cards, or the model's safetensors index or folder.")
     option("--overhead", metavar="SIZE", help="What else lies on the cards, such as 5GiB.")
-    option("--bandwidth", metavar="RATE", help="Memory bandwidth, such as 3.35TB/s.")
-    option("--weights-read", metavar="SIZE", help="Weights that a decode step reads.")
+    option("--bandwidth", metavar="RATE", help="Memory bandwidth, such as 3.35TB/s; with --tp, that of one card.")
+    option("--weights-read", metavar="SIZE", help="Weights that a decode step reads, on all ranks together.")
     option("--reserve", metavar="TOKENS", help="A contiguous reservation for each session, against paging.")
-    option("--block-size", type=int, default=16, metavar="N", help="Tokens a block when paged. Default: 16.")
+    option("--block-size", type=int, metavar="N", help="Tokens a block when paged. Default: 16.")
     option("--prefill", metavar="TOKENS", help="Bytes that a prefill of so many tokens writes.")
     option("--experts", metavar="A/N", help="Active experts of all, such as 4/128, with --ridge.")
     option("--ridge", metavar="OPS", help="Operations a byte at which compute is the limit, such as 296.")
@@ -45,10 +46,12 @@ def add_options(parser: ArgumentParser) -> None:
 def kv(asked: Namespace) -> int:
     """What a model's KV cache takes by kind of layer, and how many tokens and sessions a memory holds."""
     from prefixlab.destination import Destination
-    from prefixlab.kv_workflow import KvQuestion, answer
+    from prefixlab.kv_memory.question import KvQuestion
+    from prefixlab.kv_workflow import answer
     from prefixlab.reporters.kv_report import ENDINGS, FORMS
 
-    destination = Destination(asked.output, [asked.config] if asked.config else [])
+    read = (asked.config, asked.weights_bytes)
+    destination = Destination(asked.output, [name for name in read if name and os.path.isfile(name)])
     form = options.chosen_form(asked.format, destination, ENDINGS)
     given = {name: value for name, value in vars(asked).items() if name not in ("config", "format", "output")}
     given["layer_dtype"] = options.pairs("--layer-dtype", asked.layer_dtype, "KIND=NAME, such as state=fp32")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from fractions import Fraction
 from math import ceil
+from typing import NamedTuple
 
 from prefixlab.errors import PrefixlabError
 from prefixlab.kv_memory.config_source import LARGEST_INDEX, read_document
@@ -14,27 +16,45 @@ from prefixlab.kv_sheet import Capacity, Context, SessionCost, Sessions
 SAFETENSORS_INDEX = "model.safetensors.index.json"
 
 
-def context(
-    cost: SessionCost,
-    tokens: int,
-    *,
-    bandwidth: int | None,
-    weights_read: int | None,
-    reserve: int | None,
-) -> Context:
-    """One session of so many tokens: its bytes, and whatever else was given to reckon with.
+class DecodeReads(NamedTuple):
+    """What a decode step reads at what rate: `bandwidth` is that of each of `ranks` ranks, which read at the same time.
 
-    The cache is read whole in each decode step, windows and states included; the step takes as long as that and the
-    weights take to be read.
+    A rank reads its own part of the cache, `rank_cost`, and its share of the weights.
     """
-    whole = cost.bytes_at(tokens)
+
+    bandwidth: int
+    rank_cost: SessionCost | None
+    ranks: int = 1
+    weights_read: int | None = None
+
+    @property
+    def tokens_per_second_without_cache(self) -> float | None:
+        """With the weights read alone."""
+        return None if self.weights_read is None else self.bandwidth * self.ranks / self.weights_read
+
+    def rank_bytes(self, tokens: int) -> int:
+        """Of the cache of so many tokens."""
+        assert self.rank_cost is not None
+        return self.rank_cost.read_bytes(tokens)
+
+    def tokens_per_second(self, tokens: int) -> float | None:
+        """The step takes as long as its reads of weights and cache take."""
+        if self.weights_read is None:
+            return None
+        return float(self.bandwidth / (Fraction(self.weights_read, self.ranks) + self.rank_bytes(tokens)))
+
+
+def context(cost: SessionCost, tokens: int, *, reads: DecodeReads | None, reserve: int | None) -> Context:
+    """One session of so many tokens: its bytes, and whatever else was given to reckon with."""
+    read = None if reads is None else reads.rank_bytes(tokens)
     return Context(
         tokens=tokens,
         bytes=cost.growing_bytes(tokens),
-        bytes_with_fixed=whole,
+        bytes_with_fixed=cost.bytes_at(tokens),
         bytes_if_all_kept=cost.kept_bytes(tokens),
-        read_seconds=None if bandwidth is None else whole / bandwidth,
-        tokens_per_second=(None if bandwidth is None or weights_read is None else bandwidth / (weights_read + whole)),
+        read_bytes=read,
+        read_seconds=None if reads is None or read is None else read / reads.bandwidth,
+        tokens_per_second=None if reads is None else reads.tokens_per_second(tokens),
         reservation_waste=None if reserve is None else reservation_waste(reserve, tokens),
     )
 
@@ -119,7 +139,9 @@ def sessions_behind(cost: SessionCost, room: int, tokens: int, prefix: int) -> i
     """
     shared = min(prefix, tokens)
     once = cost.growing_bytes(shared)
-    return _fit(max(room - once, 0), cost.growing_bytes(tokens) - once + cost.fixed_bytes_at(tokens))
+    if once > room:
+        return 0
+    return _fit(room - once, cost.growing_bytes(tokens) - once + cost.fixed_bytes_at(tokens))
 
 
 def _fit(room: int, each: int) -> int | None:
@@ -142,11 +164,17 @@ def ridge_batch(active: int, total: int, ridge: Fraction) -> int:
 
 
 def weights_of_index(path: str) -> int:
-    """The bytes of weights that a safetensors index states as `metadata.total_size`.
+    """The bytes of weights that a safetensors index states as `metadata.total_size`; a folder is that of the model.
 
     Raises:
-        PrefixlabError: the file is none.
+        PrefixlabError: the file is none, or the folder has none.
     """
+    if os.path.isdir(path):
+        folder, path = path, os.path.join(path, SAFETENSORS_INDEX)
+        if not os.path.isfile(path):
+            raise PrefixlabError(
+                f"the folder {folder[:200]} has no {SAFETENSORS_INDEX}", "Give the size itself, such as 65.25GB"
+            )
     document = read_document(path, path, LARGEST_INDEX)
     metadata = document.values.get("metadata")
     size = metadata.get("total_size") if isinstance(metadata, dict) else None

@@ -20,7 +20,15 @@ MOST_LAYERS = 10_000
 _NESTED = ("thinker_config", "text_config", "llm_config", "language_config", "language_model_config", "llm", "decoder")
 """Where multimodal configs keep the language model, the outermost first."""
 
-_LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "layer_types", "layers_block_type")
+_LAYERS = (
+    "num_hidden_layers",
+    "n_layer",
+    "n_layers",
+    "num_layers",
+    "num_transformer_layers",
+    "layer_types",
+    "layers_block_type",
+)
 
 
 @cache
@@ -47,6 +55,7 @@ class Fields:
         # What a class writes of itself is whole; of a config inside another one, only what differs from the class.
         self._defaults = known if outer is not None else {}
         self.head_dim_default = known.get("head_dim")
+        self._read: set[str] = set()
 
     # --- asking -------------------------------------------------------------------------------------------------------
 
@@ -55,6 +64,10 @@ class Fields:
 
     def raw(self, name: str) -> Any:
         return self._value(name)
+
+    def was_read(self, name: str) -> bool:
+        """Whether anything has asked for the field."""
+        return name in self._read
 
     def anywhere(self, *names: str) -> Any:
         """A value from this part or from those around it, as for quantization."""
@@ -83,6 +96,11 @@ class Fields:
                     self.assume(f"{name} is not in the config: {value}, the default of {self.model_type}")
                 return self.checked(name, value, least=least)
         return None
+
+    def size_or_none(self, *names: str) -> int | None:
+        """A size that configs also give as 0 where there is none of it."""
+        given = [name for name in names if self._value(name) != 0 or isinstance(self._value(name), bool)]
+        return self.count_or_none(*given)
 
     def window(self, *names: str) -> int | None:
         """A window in tokens; none, and 0 or -1 as some configs have it, is no window."""
@@ -147,6 +165,7 @@ class Fields:
             self.assumptions.append(said)
 
     def _value(self, name: str) -> Any:
+        self._read.add(name)
         value = self.values.get(name)
         return self._defaults.get(name) if value is None and name not in self.values else value
 

@@ -32,6 +32,8 @@ def open_config(wanted: str, *, offline: bool = False) -> Document:
     Raises:
         PrefixlabError: there is none, or it is not JSON.
     """
+    if not wanted.strip():
+        raise PrefixlabError("the CONFIG is an empty name", "Give a config.json, a model folder, or a hub id")
     path = Path(wanted)
     try:
         if path.is_dir():
@@ -60,7 +62,10 @@ def read_document(path: str, name: str, largest: int = LARGEST_CONFIG) -> Docume
         with open(path, "rb") as file:
             raw = file.read(largest + 1)
     except OSError as error:
-        raise PrefixlabError(f"cannot be read ({error.strerror})", "Check its permissions", path=path) from None
+        todo = "Check its permissions" if isinstance(error, PermissionError) else "Check the path"
+        raise PrefixlabError(f"cannot be read ({error.strerror})", todo, path=path) from None
+    except ValueError:
+        raise PrefixlabError(f"{path[:200]!r} is no path", "Check it") from None
     todo = "Give the config.json of a model"
     if len(raw) > largest:
         raise PrefixlabError(f"is larger than {largest // 2**20} MiB", todo, path=path)

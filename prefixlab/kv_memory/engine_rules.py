@@ -11,22 +11,8 @@ from prefixlab.errors import PrefixlabError
 from prefixlab.kv_memory.config_fields import Fields
 from prefixlab.kv_memory.element_types import TYPE_NAMES, ElementType, Scales, element_type
 
-KINDS = (
-    "full",
-    "sliding_window",
-    "chunked",
-    "mla",
-    "sliding_window_mla",
-    "indexer",
-    "compressed",
-    "mamba1",
-    "mamba2",
-    "gated_delta_net",
-    "kimi_delta",
-    "lightning",
-    "recurrent",
-    "short_conv",
-)
+STATES = ("mamba1", "mamba2", "gated_delta_net", "kimi_delta", "lightning", "recurrent", "short_conv")
+KINDS = ("full", "sliding_window", "chunked", "mla", "sliding_window_mla", "indexer", "compressed", *STATES)
 """Kinds of layers that take memory."""
 
 EXCEPTIONS = (*KINDS, "state")
@@ -62,6 +48,25 @@ class NumberTypes:
         self.cache = chosen or self.model
         if self.cache.bits < 16:
             fields.assume(f"{self.cache.name} cache: {self.cache.scales.said}")
+
+    def refuse_idle(self, kinds: set[str]) -> None:
+        """What the caller asked for and no layer takes.
+
+        Raises:
+            PrefixlabError: a kind that the model has no layer of, or scales of numbers that are not quantized.
+        """
+        for kind in self._rules.layer_dtypes:
+            if kind not in kinds and not (kind == "state" and kinds & set(STATES)):
+                had = ", ".join([each for each in KINDS if each in kinds])
+                raise PrefixlabError(
+                    f"--layer-dtype {kind}: this model has no such layers", f"Give one of those it has: {had}"
+                )
+        types = (self.cache, *self._rules.layer_dtypes.values(), *self._patterns.values())
+        if self._rules.scales is not None and all([each.bits >= 16 for each in types]):
+            raise PrefixlabError(
+                f"--scales is for quantized numbers, and the cache is {self.cache.name}",
+                "Give --dtype fp8, int8 or int4 too",
+            )
 
     def keys_and_values(self, kind: str, layer: int) -> tuple[ElementType, ElementType]:
         """Of keys and of values in a layer."""
@@ -111,7 +116,9 @@ class NumberTypes:
                 return element_type(said, name, self._rules.scales)
             if said:
                 raise fields.complaint(
-                    name, f"the cache type {said[:40]!r} of {name} is not known", "Name one with --dtype"
+                    name,
+                    f"{name} says that the cache is {said[:40]!r}, whose size is not known here",
+                    f"Give --dtype with one of {', '.join(TYPE_NAMES)}, or --bytes-per-token",
                 )
         return None
 

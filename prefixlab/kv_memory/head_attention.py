@@ -14,7 +14,7 @@ from prefixlab.kv_memory.config_fields import Fields, per_layer
 from prefixlab.kv_memory.engine_rules import NumberTypes, heads_on_a_rank
 from prefixlab.kv_memory.layer_plan import Role
 
-_HEADS = ("num_attention_heads", "n_head", "n_heads", "num_query_heads")
+HEADS = ("num_attention_heads", "n_head", "n_heads", "num_query_heads", "attention_heads", "num_heads")
 _KV_HEADS = (
     "num_key_value_heads_per_layer",
     "num_key_value_heads",
@@ -24,6 +24,7 @@ _KV_HEADS = (
     "num_attention_groups",
     "num_query_groups",
 )
+_SLIDING_KV_HEADS = ("swa_num_key_value_heads", "num_swa_key_value_heads")
 _DIMS = ("head_dim", "attention_head_dim", "kv_channels")
 _FALCON = ("falcon", "RefinedWeb", "RefinedWebModel")
 
@@ -55,7 +56,7 @@ class HeadAttention:
     def window(self) -> int:
         """Tokens that a sliding-window layer keeps."""
         fields = self._fields
-        found = fields.window("sliding_window", "attention_window_size", "sliding_window_size")
+        found = fields.window("sliding_window", "attention_window_size", "sliding_window_size", "window_size")
         return fields.count("sliding_window") if found is None else found
 
     # --- heads --------------------------------------------------------------------------------------------------------
@@ -80,15 +81,36 @@ class HeadAttention:
         for name in _KV_HEADS:
             listed: Any = fields.raw(name)
             if isinstance(listed, list):
-                found = per_layer(fields, name, listed, layers)
-                return [fields.checked(name, value, least=0) for value in found]
+                found = [fields.checked(name, value, least=0) for value in per_layer(fields, name, listed, layers)]
+                for at, heads in enumerate(found):
+                    self._fits(name, heads, at)
+                return found
             if listed is not None and self._says_heads(name):
+                self._fits(name, fields.count(name), 0)
                 return [fields.count(name)] * layers
-        heads = fields.count(*_HEADS)
+        heads = fields.count(*HEADS)
         fields.assume(
             f"the config has no num_key_value_heads: multi-head attention (MHA), {heads} KV heads as it has query heads"
         )
         return [heads] * layers
+
+    def _fits(self, name: str, kv_heads: int, at: int) -> None:
+        """Each KV head is read by as many query heads as any other.
+
+        Raises:
+            BadRecord: the numbers do not allow that.
+        """
+        fields = self._fields
+        asked = next((field for field in HEADS if fields.has(field)), None)
+        if asked is None or not kv_heads:
+            return
+        listed = fields.raw(asked)
+        if isinstance(listed, list):
+            heads = fields.checked(asked, per_layer(fields, asked, listed, self._layers)[at], least=0)
+        else:
+            heads = fields.count(asked)
+        if heads % kv_heads or heads < kv_heads:
+            raise fields.complaint(name, f"{name} has {kv_heads} KV heads, which do not divide {heads} query heads")
 
     def _one_head(self) -> list[int]:
         self._fields.assume("multi-query attention (MQA): one KV head for all query heads")
@@ -97,7 +119,7 @@ class HeadAttention:
     def _says_heads(self, name: str) -> bool:
         """Whether the field counts KV heads here: a class default does only if it fits the query heads."""
         fields = self._fields
-        return name in fields.values or fields.count(*_HEADS) % fields.checked(name, fields.raw(name)) == 0
+        return name in fields.values or fields.count(*HEADS) % fields.checked(name, fields.raw(name)) == 0
 
     def _heads_of_block(self, block: Any) -> int:
         """A block of a searched architecture (Nemotron-NAS): its attention may be left out or replaced."""
@@ -108,7 +130,7 @@ class HeadAttention:
         if attention.get("no_op") or attention.get("replace_with_linear"):
             return 0
         in_group = fields.checked("n_heads_in_group", attention.get("n_heads_in_group"))
-        heads = fields.count(*_HEADS)
+        heads = fields.count(*HEADS)
         if heads % in_group:
             raise fields.complaint("n_heads_in_group", f"groups of {in_group} do not divide {heads} heads")
         return heads // in_group
@@ -122,8 +144,8 @@ class HeadAttention:
         own = self._override(at, "num_key_value_heads")
         if own is not None:
             return own
-        if role is Role.SLIDING and fields.has("swa_num_key_value_heads"):
-            return fields.count("swa_num_key_value_heads")
+        if role is Role.SLIDING and fields.has(*_SLIDING_KV_HEADS):
+            return fields.count(*_SLIDING_KV_HEADS)
         other = fields.part("attention_other_setting") if role is Role.SLIDING else None
         if other is not None and other.has("num_attention_groups"):
             return other.count("num_attention_groups")
@@ -142,15 +164,19 @@ class HeadAttention:
             return own, own
         if role is Role.SLIDING and fields.has("swa_head_dim"):
             key = fields.count("swa_head_dim")
-            return key, fields.count_or_none("swa_v_head_dim", "v_head_dim") or key
+            return key, fields.size_or_none("swa_v_head_dim", "v_head_dim") or key
         if role is Role.FULL and (fields.has("global_head_dim") or fields.model_type.startswith("gemma4")):
             given = fields.count_or_none("global_head_dim")
             key = 512 if given is None else given
             if given is None:
                 fields.assume("global_head_dim is not in the config: 512, the default of gemma4_text")
             return key, key
+        if role is Role.SLIDING and fields.has("num_swa_attention_heads"):
+            # Baichuan M1: windows have other heads, that share the hidden size out too.
+            key = self._shared_out("num_swa_attention_heads")
+            return key, key
         key = self._plain_dim()
-        return key, fields.count_or_none("v_head_dim") or key
+        return key, fields.size_or_none("v_head_dim") or key
 
     def _plain_dim(self) -> int:
         """The head size: read where it is given, else the hidden size shared out over the heads."""
@@ -160,20 +186,25 @@ class HeadAttention:
 
     def _read_dim(self) -> int:
         fields = self._fields
-        given = fields.count_or_none(*_DIMS)
+        given = fields.size_or_none(*_DIMS)
         if given is not None:
             return given
-        if isinstance(fields.head_dim_default, int) and "head_dim" not in fields.values:
+        if isinstance(fields.head_dim_default, int) and fields.head_dim_default and "head_dim" not in fields.values:
             fields.assume(
                 f"head_dim is not in the config: {fields.head_dim_default}, the default of {fields.model_type}"
             )
             return fields.head_dim_default
-        hidden = fields.count("hidden_size", "n_embd", "n_embed", "d_model", "dim")
+        return self._shared_out(*HEADS)
+
+    def _shared_out(self, *names: str) -> int:
+        """The hidden size over the heads of that name."""
+        fields = self._fields
+        hidden = fields.count("hidden_size", "n_embd", "n_embed", "d_model", "dim", "model_dim")
         # Zamba's shared attention runs on the hidden state and the embedding side by side.
         wide = 2 * hidden if fields.model_type in ("zamba", "zamba2") else hidden
-        heads = fields.count(*_HEADS)
+        heads = fields.count(*names)
         if wide % heads:
-            raise fields.complaint("num_attention_heads", f"{heads} heads do not divide a hidden size of {wide}")
+            raise fields.complaint(names[0], f"{heads} heads do not divide a hidden size of {wide}")
         fields.assume(f"head_dim is not in the config: {wide // heads}, the hidden size over {heads} heads")
         return wide // heads
 

@@ -54,10 +54,20 @@ class LatentAttention:
             size = number.vector_bytes(rank + rope)
             if role is Role.INDEXED and number.bits == 16:
                 fields.assume("sparse MLA in 16 bits; vLLM may choose fp8 for it by itself: --dtype fp8")
-        parts = [CacheLayer(kind, Fraction(size), window if sliding else None)]
+        chosen = chosen_tokens(fields, fields.size_or_none("index_topk")) if role is Role.INDEXED else None
+        parts = [CacheLayer(kind, Fraction(size), window if sliding else None, read_tokens=chosen)]
         if role is Role.INDEXED and self._indexers[at]:
             parts.append(indexer_key(fields, self._types, fields.count_or_none("index_kpool") or 1))
         return parts
+
+
+def chosen_tokens(fields: Fields, tokens: int | None) -> int | None:
+    """Tokens that a decode step reads of a layer with an indexer: those that it chooses, and the keys to choose by."""
+    if tokens is None:
+        fields.assume("the config does not say how many tokens the indexer chooses: a step reads the whole cache")
+    else:
+        fields.assume(f"a decode step reads the indexer's keys and the {tokens} tokens that it chooses in each layer")
+    return tokens
 
 
 def indexer_layers(fields: Fields, layers: int) -> list[bool]:
@@ -103,6 +113,16 @@ def sparse_index_key(fields: Fields, types: NumberTypes) -> CacheLayer:
     return CacheLayer("indexer", Fraction((named or types.model).vector_bytes(length)))
 
 
+def sparse_chosen(fields: Fields) -> int | None:
+    """Tokens that MiniMax M3's sparse layers read: whole blocks of them."""
+    inner = fields.part("sparse_attention_config")
+    blocks, size = fields.size_or_none("index_topk_blocks"), fields.size_or_none("index_block_size")
+    if inner is not None:
+        blocks = blocks or inner.size_or_none("sparse_topk_blocks")
+        size = size or inner.size_or_none("sparse_block_size")
+    return chosen_tokens(fields, blocks * size if blocks and size else None)
+
+
 def compressed_parts(fields: Fields, types: NumberTypes, at: int, window: int) -> list[CacheLayer]:
     """DeepSeek V4: the window, and what is compressed of all tokens."""
     ratio = _ratio(fields, at)
@@ -114,7 +134,9 @@ def compressed_parts(fields: Fields, types: NumberTypes, at: int, window: int) -
     )
     if ratio:
         far = _entry_bytes(fields, types.of_layout("compressed"), length)
-        parts.append(CacheLayer("compressed", Fraction(far, ratio), None, 0, ratio))
+        entries = fields.size_or_none("index_topk") if ratio == _INDEXED_RATIO else None
+        chosen = chosen_tokens(fields, entries and entries * ratio) if ratio == _INDEXED_RATIO else None
+        parts.append(CacheLayer("compressed", Fraction(far, ratio), None, 0, ratio, chosen))
     if ratio == _INDEXED_RATIO:
         key = indexer_key(fields, types, 1)
         parts.append(CacheLayer("indexer", key.token_bytes / ratio, None, 0, ratio))

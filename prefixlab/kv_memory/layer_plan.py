@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from prefixlab.kv_memory.config_fields import MOST_LAYERS, Fields, per_layer, shorten
+from prefixlab.kv_memory.unreadable import refuse_unread_layers, refuse_without_cache
 
 
 class Role(StrEnum):
@@ -77,24 +78,12 @@ _ALTERNATING = {
 
 _LINEAR_INTERVAL = {"qwen3_next": 4, "qwen3_5": 4, "qwen3_5_text": 4, "qwen3_5_moe": 4, "qwen3_5_moe_text": 4}
 _STATE_ONLY = ("mamba", "mamba2", "falcon_mamba")
-_NO_CACHE = {
-    "bert": "an encoder",
-    "roberta": "an encoder",
-    "xlm-roberta": "an encoder",
-    "distilbert": "an encoder",
-    "modernbert": "an encoder",
-    "electra": "an encoder",
-    "deberta-v2": "an encoder",
-    "t5": "an encoder with a decoder",
-    "whisper": "an encoder with a decoder",
-    "bart": "an encoder with a decoder",
-}
-_UNKNOWN_STATE = ("rwkv", "rwkv6", "rwkv7", "xlstm", "retnet", "hyena", "phi4flash", "plamo2", "zaya")
+LAYER_COUNTS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "num_transformer_layers")
 
 
 def layer_count(fields: Fields) -> int:
     """How many layers there are. The longest list counts where the number is missing."""
-    found = fields.count_or_none("num_hidden_layers", "n_layer", "n_layers", "num_layers")
+    found = fields.count_or_none(*LAYER_COUNTS)
     if found is None:
         for name in ("layer_types", "layers_block_type", "hybrid_override_pattern"):
             listed = fields.raw(name)
@@ -104,9 +93,7 @@ def layer_count(fields: Fields) -> int:
         else:
             found = fields.count("num_hidden_layers")
     if found > MOST_LAYERS:
-        name = next(
-            (name for name in ("num_hidden_layers", "n_layer", "n_layers", "num_layers") if fields.has(name)), ""
-        )
+        name = next((name for name in LAYER_COUNTS if fields.has(name)), "")
         raise fields.complaint(name, f"{found} layers are more than any model has (at most {MOST_LAYERS})")
     return found
 
@@ -117,17 +104,14 @@ def layer_roles(fields: Fields, layers: int) -> list[Role]:
     Raises:
         BadRecord: a list does not fit, or a kind of layer is not known.
     """
-    kind = fields.model_type
-    if kind in _NO_CACHE or fields.flag("is_encoder_decoder"):
-        said = _NO_CACHE.get(kind, "an encoder with a decoder")
-        raise fields.complaint("model_type", f"{kind or 'this model'} is {said}", "Give the config of a decoder model")
-    if kind in _UNKNOWN_STATE:
-        raise fields.complaint("model_type", f"what a layer of {kind} keeps is not known here", "Use --bytes-per-token")
-    for reading in (_listed, _lettered, _numbered, _indexed_lists, _by_interval, _by_window):
+    refuse_without_cache(fields)
+    for reading in (_listed, _lettered, _numbered, _indexed_lists, _by_interval):
         roles = reading(fields, layers)
         if roles is not None:
             return _in_effect(fields, roles)
-    return _in_effect(fields, [Role.FULL] * layers)
+    roles = _in_effect(fields, _by_window(fields, layers) or [Role.FULL] * layers)
+    refuse_unread_layers(fields)
+    return roles
 
 
 def _in_effect(fields: Fields, roles: list[Role]) -> list[Role]:
@@ -168,7 +152,24 @@ def _listed(fields: Fields, layers: int) -> list[Role] | None:
             return [
                 Role.SLIDING if role is Role.FULL and fields.has("attention_window_size") else role for role in tiled
             ]
-    return None
+    return _repeated(fields, layers)
+
+
+def _repeated(fields: Fields, layers: int) -> list[Role] | None:
+    """GPT-Neo: kinds of layers, each list with the number of times that it stands there."""
+    groups = fields.list_or_none("attention_types")
+    if not groups:
+        return None
+    roles: list[Role] = []
+    for group in groups:
+        kinds, times = group if isinstance(group, list) and len(group) == 2 else (None, None)
+        if not isinstance(kinds, list):
+            raise fields.complaint("attention_types", "attention_types is not a list of kinds and their number")
+        each = [_named(fields, "attention_types", kind) for kind in kinds]
+        if len(each) * fields.checked("attention_types", times) > MOST_LAYERS:
+            raise fields.complaint("attention_types", f"attention_types has more than {MOST_LAYERS} layers")
+        roles += each * times
+    return per_layer(fields, "attention_types", roles, layers)
 
 
 def _lettered(fields: Fields, layers: int) -> list[Role] | None:
@@ -185,12 +186,6 @@ def _numbered(fields: Fields, layers: int) -> list[Role] | None:
     """Lists of 0 and 1, and of compression ratios."""
     ratios = fields.indices("compress_ratios")
     if ratios:
-        if fields.has("kv_source_layer_ids"):
-            raise fields.complaint(
-                "kv_source_layer_ids",
-                "layers that take their cache from others by kv_source_layer_ids are not known here",
-                "Use --bytes-per-token",
-            )
         return [Role.COMPRESSED] * len(per_layer(fields, "compress_ratios", ratios, layers))
     sparse = fields.part("sparse_attention_config")
     if sparse is not None and sparse.has("sparse_attention_freq"):
@@ -231,6 +226,7 @@ def _indexed_lists(fields: Fields, layers: int) -> list[Role] | None:
     for name, inside, outside in (
         ("attn_layer_indices", Role.FULL, Role.LINEAR),
         ("full_attn_idxs", Role.FULL, Role.CONV),
+        ("sliding_window_layers", Role.SLIDING, Role.FULL),
     ):
         found = fields.indices(name)
         if found is not None:

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from prefixlab.errors import PrefixlabError
 from prefixlab.kv_memory.cache_layers import CacheLayer, grouped
-from prefixlab.kv_memory.config_fields import Fields, language_model
+from prefixlab.kv_memory.config_fields import MOST_LAYERS, Fields, language_model
 from prefixlab.kv_memory.config_source import Document, open_config
 from prefixlab.kv_memory.engine_rules import EngineRules, NumberTypes, divided, number_type
-from prefixlab.kv_memory.head_attention import HeadAttention
-from prefixlab.kv_memory.latent_attention import LatentAttention, compressed_parts, sparse_index_key
+from prefixlab.kv_memory.head_attention import HEADS, HeadAttention
+from prefixlab.kv_memory.latent_attention import LatentAttention, compressed_parts, sparse_chosen, sparse_index_key
 from prefixlab.kv_memory.layer_plan import Role, layer_count, layer_roles
 from prefixlab.kv_memory.recurrent_state import convolution_layer, state_layer
 from prefixlab.kv_sheet import SessionCost
@@ -45,6 +45,7 @@ def read_model(document: Document, rules: EngineRules) -> ModelCache:
     fields = language_model(document)
     types = NumberTypes(fields, rules)
     parts = list(_parts(fields, types, rules.ranks))
+    types.refuse_idle({part.kind for part in parts})
     _remark(fields, parts, rules.ranks)
     return ModelCache(
         document.name,
@@ -117,6 +118,15 @@ def _parts(fields: Fields, types: NumberTypes, ranks: int) -> Iterator[CacheLaye
     readers = _Readers(fields, types, layers, ranks)
     # LongCat's layers hold two attentions each.
     times = 2 if fields.model_type == "longcat_flash" else 1
+    turns = fields.size_or_none("total_ut_steps") or 1
+    if turns > 1:
+        # Ouro's layers run again on their own output; engines keep keys and values of every turn.
+        if turns * layers > MOST_LAYERS:
+            raise fields.complaint("total_ut_steps", f"{turns} turns of {layers} layers are more than any model has")
+        fields.assume(f"total_ut_steps: every layer runs {turns} times a token and keeps a cache for each")
+        times *= turns
+    if fields.size_or_none("conv_window") and fields.has("sliding_window_layers"):
+        fields.assume("the key and value that a layer's convolution keeps of the last token are not counted")
     for at, role in enumerate(roles):
         if at in shared and role is not Role.NONE:
             yield CacheLayer("shared")
@@ -161,7 +171,7 @@ class _Readers:
 
     def _attention(self, role: Role, at: int) -> list[CacheLayer]:
         fields = self._fields
-        if fields.has("kv_lora_rank") and fields.flag("use_mla", True) and role is not Role.CHUNKED:
+        if fields.size_or_none("kv_lora_rank") and fields.flag("use_mla", True) and role is not Role.CHUNKED:
             if self._latents is None:
                 self._latents = LatentAttention(fields, self._types, self._layers)
             window = fields.window("sliding_window", "sliding_window_size") if role is Role.SLIDING else None
@@ -180,7 +190,8 @@ class _Readers:
                 f"the indexer of {fields.model_type or 'this model'} is not known here",
                 "Use --bytes-per-token",
             )
-        return [self._heads.layer(Role.FULL, at), sparse_index_key(fields, self._types)]
+        layer = self._heads.layer(Role.FULL, at)._replace(read_tokens=sparse_chosen(fields))
+        return [layer, sparse_index_key(fields, self._types)]
 
 
 def _shared_layers(fields: Fields, layers: int) -> set[int]:
@@ -211,9 +222,10 @@ def _remark(fields: Fields, parts: list[CacheLayer], ranks: int) -> None:
             "kept holds. Tokens in flight and rounding to blocks are not counted"
         )
     if ranks > 1:
-        heads = fields.count_or_none("num_attention_heads", "n_head", "n_heads")
-        if heads is not None:
-            divided(heads, ranks, "attention heads")
+        listed = next((value for value in map(fields.raw, HEADS) if value is not None), None)
+        for heads in listed if isinstance(listed, list) else (fields.count_or_none(*HEADS),):
+            if heads is not None:
+                divided(fields.checked(HEADS[0], heads), ranks, "attention heads")
         fields.assume(
             f"bytes are those of all {ranks} ranks together: KV heads are shared out over the ranks and copied where "
             "there are fewer heads than ranks; latents and indexer keys are copied to each"

@@ -64,7 +64,7 @@ def test_a_quantized_checkpoint_names_the_type_by_layer() -> None:
 
 
 def test_an_unknown_cache_type_of_a_checkpoint_is_named() -> None:
-    with pytest.raises(PrefixlabError, match=r"'nf2' of quantization_config is not known. Name one with --dtype"):
+    with pytest.raises(PrefixlabError, match=r"the cache is 'nf2', .* Give --dtype with one of bf16, .* or --bytes"):
         read({**SEVENTY_B, "quantization_config": {"kv_cache_quant_algo": "NF2"}})
 
 

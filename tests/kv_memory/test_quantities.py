@@ -31,7 +31,7 @@ def test_bytes(text: str, amount: Fraction) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "GiB", "-1GiB", "1e9", "nan", "inf", "1,000", "٣GiB", "1XB", "1 2", "9" * 30, "0"]
+    "text", ["", "GiB", "-1GiB", "1e", "e9", "1e99", ".", "nan", "inf", "1,000", "٣GiB", "1XB", "1 2", "9" * 30, "0"]
 )
 def test_what_is_no_amount(text: str) -> None:
     with pytest.raises(PrefixlabError, match="--x"):
