@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from prefixlab import __version__
 from prefixlab.attribution.boundary import boundary_break
-from prefixlab.attribution.families import families_of
+from prefixlab.attribution.families import Families, families_of
 from prefixlab.attribution.losses import losses_of
 from prefixlab.attribution.volatile_fields import Ladder, find_fields
 from prefixlab.bill import UNPRICED, Bill, PromptTokens, Rates, input_bill
@@ -16,23 +16,41 @@ from prefixlab.contracts import Engine
 from prefixlab.deployments import Deployment, Served, deployment_of, engine_of, serve_fixed, serve_log
 from prefixlab.errors import PrefixlabError
 from prefixlab.findings import Losses, Observed, Outcome, Report, RequestRow, Totals
-from prefixlab.intake import Progress, match_prompts, quiet, served_models, take
+from prefixlab.intake import Progress, Taken, match_prompts, quiet, served_models, take
 from prefixlab.prefix_tree import Match
 from prefixlab.records import Prompt, Request
 from prefixlab.reporters.wording import counted
+from prefixlab.served_models import ServedModels
 from prefixlab.settings import AuditSettings
 
 
-def audit(
+class Analysis(NamedTuple):
+    """What the stages of an audit make of a log, request by request, before it is summed up."""
+
+    models: ServedModels
+    taken: Taken
+    matches: Sequence[Match]
+    deployment: Deployment
+    served: Served
+    families: Families
+    outcomes: Sequence[Outcome]
+    ladder: Ladder
+    losses: Sequence[Losses]
+
+    @property
+    def prompts(self) -> list[Prompt]:
+        """The requests in order of arrival."""
+        return self.taken.prompts
+
+
+def analyse(
     log: Sequence[str] | Iterable[Request | Mapping[str, Any]],
     settings: AuditSettings,
     *,
     stdin: BinaryIO | None = None,
     progress: Progress = quiet,
-) -> Report:
-    """How much of a log's prompt tokens could be reused, how much is lost, and to what.
-
-    `log` holds the paths of logs, or requests, or records as a log would have them.
+) -> Analysis:
+    """The stages that commands about a log's losses share.
 
     Raises:
         PrefixlabError: the input or the settings are wrong; the message says what to do.
@@ -64,6 +82,27 @@ def audit(
             outcomes, served.marks, ladder.aligned_if_fixed, ladder.shared_if_fixed, strict=True
         )
     ]
+    return Analysis(models, taken, matches, deployment, served, families, outcomes, ladder, losses)
+
+
+def audit(
+    log: Sequence[str] | Iterable[Request | Mapping[str, Any]],
+    settings: AuditSettings,
+    *,
+    stdin: BinaryIO | None = None,
+    progress: Progress = quiet,
+) -> Report:
+    """How much of a log's prompt tokens could be reused, how much is lost, and to what.
+
+    `log` holds the paths of logs, or requests, or records as a log would have them.
+
+    Raises:
+        PrefixlabError: the input or the settings are wrong; the message says what to do.
+    """
+    found = analyse(log, settings, stdin=stdin, progress=progress)
+    models, taken, matches, deployment, served, families, outcomes, ladder, losses = found
+    prompts = taken.prompts
+    engine = deployment.engine
     boundary = boundary_break(prompts, matches, outcomes, models.decode, len(ladder.fields) + 1)
     return Report(
         version=__version__,
