@@ -193,6 +193,10 @@ class ServedModels:
         """The bytes that tokens stand for, by the first model in use."""
         return next(iter(self._of_tokenizer.values())).tokenizer.decode(tokens)
 
+    def decode_of(self, model: str) -> Callable[[bytes], bytes]:
+        """What gives the bytes that the tokens of one model's requests stand for."""
+        return self._of_model[model].tokenizer.decode
+
     def described(self) -> dict[str, Any]:
         """The tokenizers in use, for the report."""
         used = [served.tokenizer for served in self._of_tokenizer.values()]

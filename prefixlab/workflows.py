@@ -99,7 +99,11 @@ def audit(
     Raises:
         PrefixlabError: the input or the settings are wrong; the message says what to do.
     """
-    found = analyse(log, settings, stdin=stdin, progress=progress)
+    return report_of(analyse(log, settings, stdin=stdin, progress=progress), settings)
+
+
+def report_of(found: Analysis, settings: AuditSettings) -> Report:
+    """The report of an analysed log."""
     models, taken, matches, deployment, served, families, outcomes, ladder, losses = found
     prompts = taken.prompts
     engine = deployment.engine
