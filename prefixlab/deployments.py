@@ -6,9 +6,9 @@ import os
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from prefixlab.attribution.fixed_log import FixedLog
+from prefixlab.attribution.fixed_log import FixedLog, FixedReuse
 from prefixlab.contracts import Engine
 from prefixlab.engine_requests import EngineRequest, engine_requests
 from prefixlab.errors import PrefixlabError
@@ -19,6 +19,9 @@ from prefixlab.registry import engine_kind, engine_named, engine_options
 from prefixlab.routing import replicas_of
 from prefixlab.settings import AuditSettings
 
+if TYPE_CHECKING:
+    from prefixlab.kv_memory.budget import Budget
+
 
 def deployment_of(settings: AuditSettings, prompts: Sequence[Prompt], matches: Sequence[Match]) -> Deployment:
     """What the settings describe, for these prompts.
@@ -26,7 +29,8 @@ def deployment_of(settings: AuditSettings, prompts: Sequence[Prompt], matches: S
     Raises:
         PrefixlabError: an option cannot be, or not with these prompts.
     """
-    engine = engine_of(settings, unit_of(prompts))
+    memory = memory_of(settings)
+    engine = engine_of(settings, unit_of(prompts), memory)
     lifetime = None
     if settings.ttl is not None:
         first_alive(prompts, seconds_of(settings.ttl))
@@ -35,11 +39,12 @@ def deployment_of(settings: AuditSettings, prompts: Sequence[Prompt], matches: S
     replica_of = None
     if settings.replicas > 1:
         replica_of = replicas_of(prompts, matches, settings.replicas, settings.routing or "round-robin")
-    return Deployment(engine, replica_of, lifetime)
+    return Deployment(engine, replica_of, lifetime, settings.replicas, settings.routing, memory)
 
 
-def engine_of(settings: AuditSettings, unit: int = 1) -> Engine:
-    """The engine of the settings, with its capacity. The block of a trace is its `unit`, where none is given."""
+def engine_of(settings: AuditSettings, unit: int = 1, memory: Budget | None = None) -> Engine:
+    """The engine of the settings, with its capacity: that of `memory`, where it was worked out already. The block of a
+    trace is its `unit`, where none is given."""
     kind = engine_kind(settings.engine)
     block_size = settings.block_size
     if block_size is None and unit > 1 and kind.block_option and kind.block_option not in settings.engine_options:
@@ -54,9 +59,8 @@ def engine_of(settings: AuditSettings, unit: int = 1) -> Engine:
         return engine.with_capacity(settings.cache_tokens)
     if settings.cache_blocks is not None:
         return engine.with_capacity(settings.cache_blocks * engine.granularity)
-    if settings.kv_budget is not None:
-        return engine.with_capacity(_tokens_in(settings))
-    return engine
+    memory = memory or memory_of(settings)
+    return engine if memory is None else engine.with_capacity(memory.tokens)
 
 
 def _has_lifetime(engine: str) -> bool:
@@ -64,15 +68,16 @@ def _has_lifetime(engine: str) -> bool:
     return any([option.name == "ttl" for option in engine_options(engine_kind(engine))])
 
 
-def _tokens_in(settings: AuditSettings) -> int:
-    """Tokens that the memory for keys and values holds."""
-    from prefixlab.kv_memory import tokens_in_budget
+def memory_of(settings: AuditSettings) -> Budget | None:
+    """The memory for keys and values as tokens, where the settings give one."""
+    if settings.kv_budget is None:
+        return None
+    from prefixlab.kv_memory.budget import budget
     from prefixlab.kv_memory.quantities import whole_bytes
 
-    config, budget = settings.model_config, settings.kv_budget
-    assert config is not None
-    size = budget if isinstance(budget, int) else whole_bytes(str(budget), "--kv-budget")
-    return tokens_in_budget(os.fspath(config), size, settings.kv_dtype, offline=settings.offline)
+    assert settings.model_config is not None
+    size = whole_bytes(settings.kv_budget, "--kv-budget")
+    return budget(os.fspath(settings.model_config), size, settings.kv_dtype, offline=settings.offline)
 
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -105,6 +110,10 @@ class Deployment(NamedTuple):
     """The server of each request; None: there is one."""
     lifetime: float | None = None
     """Seconds since the last use; None: no end."""
+    replicas: int = 1
+    routing: str | None = None
+    memory: Budget | None = None
+    """The memory that the engine's capacity was reckoned from."""
 
     @property
     def is_limited(self) -> bool:
@@ -193,13 +202,18 @@ def serve(engine: Engine, requests: Iterable[EngineRequest], replica_of: Sequenc
     return Reuse(cached, written)
 
 
-def serve_fixed(deployment: Deployment, log: FixedLog) -> tuple[int, int]:
-    """Tokens that the engine takes from its cache and writes to it, over all requests of a log with fixes."""
+def serve_fixed(deployment: Deployment, log: FixedLog) -> FixedReuse:
+    """What the engine takes from its cache and writes to it, over all requests of a log with fixes."""
     matches: Sequence[Match] = log.matches
-    if deployment.replica_of is not None or deployment.lifetime is not None:
-        matches = match_within(log.prompts, deployment.replica_of, deployment.lifetime, log)
-    reuse = serve(deployment.engine, log.requests(matches), deployment.replica_of)
-    return sum(reuse.tokens), reuse.written
+    replica_of = deployment.replica_of
+    if replica_of is not None and deployment.routing == "prefix":
+        # Where a prompt begins otherwise it goes to another server.
+        replica_of = replicas_of(log.prompts, matches, deployment.replicas, "prefix")
+    if replica_of is not None or deployment.lifetime is not None:
+        matches = match_within(log.prompts, replica_of, deployment.lifetime, log)
+    requests = list(log.requests(matches))
+    reuse = serve(deployment.engine, requests, replica_of)
+    return FixedReuse(sum(reuse.tokens), reuse.written, sum([request.prompt_tokens for request in requests]))
 
 
 def match_within(

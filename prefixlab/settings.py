@@ -161,6 +161,12 @@ class AuditSettings(LogSettings):
             raise PrefixlabError(
                 "--kv-budget alone does not say how many tokens fit", "Name the model's config with --model-config"
             )
+        if self.model_config is not None and self.kv_budget is None:
+            raise PrefixlabError(
+                "--model-config alone gives no size of a cache", "Name the memory with --kv-budget, such as 71GiB"
+            )
+        if self.kv_dtype is not None and self.model_config is None:
+            raise PrefixlabError("--dtype is of the cache of a model", "Name its config with --model-config")
         if self.replicas < 1:
             raise PrefixlabError(f"--replicas {self.replicas} cannot be", "Give 1 or more")
         if self.routing is not None and self.replicas == 1:

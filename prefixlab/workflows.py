@@ -125,6 +125,7 @@ def report_of(found: Analysis, settings: AuditSettings) -> Report:
             *taken.notes,
             *models.notes(),
             *_of_engine(engine, prompts),
+            *(deployment.memory.notes() if deployment.memory else ()),
             *_refused(served, prompts, engine),
             *_without_text(prompts),
             *_unnamed(ladder),
@@ -161,6 +162,15 @@ def _described(settings: AuditSettings, deployment: Deployment, served: Served) 
         "cache_tokens": engine.capacity_tokens,
         "min_tokens": engine.min_tokens,
     }
+    memory = deployment.memory
+    if memory is not None:
+        rate = memory.bytes_per_token
+        described["memory"] = {
+            "budget_bytes": memory.budget_bytes,
+            "bytes_per_token": rate.numerator if rate.denominator == 1 else float(rate),
+            "model": memory.model,
+            "dtype": memory.dtype,
+        }
     if settings.engine_options:
         described["options"] = {key: str(value) for key, value in settings.engine_options.items()}
     lifetime = deployment.lifetime if deployment.lifetime is not None else getattr(engine, "ttl", None)
@@ -211,9 +221,10 @@ def _bill(
         return None
     prompt_tokens = sum([outcome.prompt_tokens for outcome in outcomes])
     cached = sum([outcome.cached_tokens for outcome in outcomes])
+    fixed = ladder.if_fixed
     return input_bill(
         PromptTokens.of(prompt_tokens, cached, served.written_tokens),
-        PromptTokens.of(prompt_tokens, ladder.cached_if_fixed, ladder.written_if_fixed),
+        PromptTokens.of(fixed.prompt_tokens, fixed.cached_tokens, fixed.written_tokens),
         rates or UNPRICED,
         price_per_mtok=settings.price_per_mtok,
     )
@@ -265,13 +276,17 @@ def _untagged(tags: Sequence[str], prompts: Sequence[Prompt]) -> list[str]:
 
 def _unnamed(ladder: Ladder) -> list[str]:
     """What the ladder cannot name yet must not pass for a sound prompt."""
+    said = []
+    if ladder.tried:
+        names = ", ".join([f"`{name}`" for name in dict.fromkeys(ladder.tried)])
+        said.append(f"Moving {names} wins nothing over the log as a whole: what some requests gain others lose.")
     count = sum(ladder.unnamed.values())
     if not count:
-        return []
+        return said
     part = counted(count, "request parts", "requests part")
     places = " and ".join([path for path, _ in ladder.unnamed.most_common(2)])
     where = f"from earlier ones at {places}, ahead of text that is the same again"
-    return [f"{part} {where}, over an order, blanks or a form, not over a value; see `first_seen`."]
+    return [*said, f"{part} {where}, over an order, blanks or a form, not over a value; see `first_seen`."]
 
 
 def _warm(outcomes: Sequence[Outcome], prompts: Sequence[Prompt], families: Sequence[int]) -> Totals:

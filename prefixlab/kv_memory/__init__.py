@@ -6,6 +6,6 @@ tokens that a budget holds; `config` is a file, a model folder or a hub id.
 
 from __future__ import annotations
 
-from prefixlab.kv_memory.model_config import bytes_per_token, tokens_in_budget
+from prefixlab.kv_memory.budget import bytes_per_token, tokens_in_budget
 
 __all__ = ["bytes_per_token", "tokens_in_budget"]

@@ -9,8 +9,8 @@ from math import ceil
 from typing import NamedTuple
 
 from prefixlab.errors import PrefixlabError
+from prefixlab.kv_memory.budget import tokens_that_fit
 from prefixlab.kv_memory.config_source import LARGEST_INDEX, read_document
-from prefixlab.kv_memory.model_config import tokens_that_fit
 from prefixlab.kv_sheet import Capacity, Context, SessionCost, Sessions
 
 SAFETENSORS_INDEX = "model.safetensors.index.json"

@@ -166,9 +166,10 @@ def _repeated(fields: Fields, layers: int) -> list[Role] | None:
         if not isinstance(kinds, list):
             raise fields.complaint("attention_types", "attention_types is not a list of kinds and their number")
         each = [_named(fields, "attention_types", kind) for kind in kinds]
-        if len(each) * fields.checked("attention_types", times) > MOST_LAYERS:
+        count = fields.checked("attention_types", times)
+        if len(each) * count > MOST_LAYERS:
             raise fields.complaint("attention_types", f"attention_types has more than {MOST_LAYERS} layers")
-        roles += each * times
+        roles += each * count
     return per_layer(fields, "attention_types", roles, layers)
 
 

@@ -9,7 +9,7 @@ from prefixlab.errors import PrefixlabError
 from prefixlab.kv_memory.cache_layers import CacheLayer, grouped
 from prefixlab.kv_memory.config_fields import MOST_LAYERS, Fields, language_model
 from prefixlab.kv_memory.config_source import Document, open_config
-from prefixlab.kv_memory.engine_rules import EngineRules, NumberTypes, divided, number_type
+from prefixlab.kv_memory.engine_rules import EngineRules, NumberTypes, divided
 from prefixlab.kv_memory.head_attention import HEADS, HeadAttention
 from prefixlab.kv_memory.latent_attention import LatentAttention, compressed_parts, sparse_chosen, sparse_index_key
 from prefixlab.kv_memory.layer_plan import Role, layer_count, layer_roles
@@ -54,57 +54,6 @@ def read_model(document: Document, rules: EngineRules) -> ModelCache:
         SessionCost(grouped(parts)),
         tuple(fields.assumptions),
     )
-
-
-def bytes_per_token(
-    config: str, dtype: str | None = None, *, ranks: int = 1, offline: bool = False
-) -> tuple[float, int]:
-    """What each further token of a session adds, and the fixed bytes of a session (full windows, states).
-
-    Bytes are those of all ranks together. `dtype` is a name such as `fp8`; without it the config decides.
-
-    Raises:
-        PrefixlabError: as `model_cache`.
-    """
-    cost = model_cache(config, _rules(dtype, ranks), offline=offline).cost
-    return float(cost.bytes_per_token), cost.fixed_bytes
-
-
-def tokens_in_budget(
-    config: str, budget_bytes: int, dtype: str | None = None, *, ranks: int = 1, offline: bool = False
-) -> int:
-    """How many tokens' growing part fits into so many bytes. Windows and states of sessions are not taken off.
-
-    Raises:
-        PrefixlabError: as `model_cache`; the budget is smaller than one token; or no layer grows, so that tokens do
-            not say what fits.
-    """
-    cost = model_cache(config, _rules(dtype, ranks), offline=offline).cost
-    return tokens_that_fit(cost, budget_bytes, config)
-
-
-def tokens_that_fit(cost: SessionCost, budget_bytes: int, model: str) -> int:
-    """How many tokens' growing part fits into so many bytes.
-
-    Raises:
-        PrefixlabError: not even one, or any number.
-    """
-    rate = cost.bytes_per_token
-    if not rate:
-        raise PrefixlabError(
-            f"no layer of {model} grows with the tokens", "Ask for sessions: prefixlab kv CONFIG --kv-budget SIZE"
-        )
-    if budget_bytes < rate:
-        raise PrefixlabError(
-            f"a budget of {budget_bytes} bytes is smaller than one token of {model}, which takes {float(rate):g} bytes",
-            "Give a larger budget, such as 71GiB",
-        )
-    return int(budget_bytes / rate)
-
-
-def _rules(dtype: str | None, ranks: int) -> EngineRules:
-    rules = EngineRules(ranks=ranks)
-    return rules if dtype is None else EngineRules(dtype=number_type(dtype, rules), ranks=ranks)
 
 
 # --- layers -----------------------------------------------------------------------------------------------------------

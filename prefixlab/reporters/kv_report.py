@@ -130,7 +130,7 @@ def as_document(sheet: KvSheet) -> dict[str, Any]:
     if sheet.contexts:
         document["contexts"] = [_context(context) for context in sheet.contexts]
     if sheet.capacity is not None:
-        document["capacity"] = _capacity(sheet.capacity, shares=sheet.shared_prefix is not None)
+        document["capacity"] = _capacity(sheet.capacity, sheet)
     longest = sheet.longest
     figures: dict[str, Any] = {
         "max_bytes_per_token": _number(sheet.max_bytes_per_token),
@@ -178,6 +178,7 @@ def _context(context: Context) -> dict[str, Any]:
         "bytes_if_all_kept": context.bytes_if_all_kept,
     }
     more = {
+        "read_bytes": context.read_bytes,
         "read_seconds": context.read_seconds,
         "tokens_per_second": context.tokens_per_second,
         "reservation_waste": _number(context.reservation_waste),
@@ -185,14 +186,16 @@ def _context(context: Context) -> dict[str, Any]:
     return row | {name: value for name, value in more.items() if value is not None}
 
 
-def _capacity(capacity: Capacity, *, shares: bool) -> dict[str, Any]:
+def _capacity(capacity: Capacity, sheet: KvSheet) -> dict[str, Any]:
+    """What fits; `null` is any number, of what takes no memory: tokens that add nothing, sessions that hold nothing."""
+    shares = sheet.shared_prefix is not None
     parts = {
         name: getattr(capacity, name)
         for name in ("gpu_bytes", "usable_bytes", "weights_bytes", "overhead_bytes")
         if getattr(capacity, name) is not None
     }
     found: dict[str, Any] = {"cache_bytes": capacity.cache_bytes, **parts}
-    if capacity.tokens is not None:
+    if sheet.cost is not None:
         found |= {"tokens": capacity.tokens, "tokens_if_all_kept": capacity.tokens_if_all_kept}
     found["sessions"] = [
         {

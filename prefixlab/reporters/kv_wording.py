@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
 from prefixlab.kv_sheet import Capacity, KvSheet, SessionCost, Sessions
+from prefixlab.reporters.sizes import decimal_size, size, size_beside
 from prefixlab.reporters.wording import counted, number, percent
-
-_BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
-_DECIMAL = ("B", "kB", "MB", "GB", "TB", "PB")
-_EXACT_PLACES = 3
-_WIDE = 10
-"""From here on a tenth says enough."""
 
 
 class Table(NamedTuple):
@@ -31,34 +25,25 @@ class Section(NamedTuple):
     table: Table | None = None
 
 
-def _scaled(amount: Fraction, base: int, units: Sequence[str]) -> str:
-    power = 0
-    while power + 1 < len(units) and amount >= base ** (power + 1):
-        power += 1
-    value = amount / base**power
-    if (value * 10**_EXACT_PLACES).denominator == 1:
-        # Exact to few places: all of them, as 1.125 GiB.
-        return f"{float(value):,.{_EXACT_PLACES}f}".rstrip("0").rstrip(".") + f" {units[power]}"
-    if value >= _WIDE:
-        return f"{float(value):,.1f} {units[power]}"
-    return f"{float(value):.2f}".rstrip("0").rstrip(".") + f" {units[power]}"
-
-
-def size(amount: Fraction | int) -> str:
-    """Bytes in powers of 1024, exact where three places do, else to three figures or a tenth."""
-    return _scaled(Fraction(amount), 1024, _BINARY)
-
-
-def decimal_size(amount: Fraction | int) -> str:
-    """Bytes in powers of 1000, as cards and weights are sold."""
-    return _scaled(Fraction(amount), 1000, _DECIMAL)
+def _figures(value: float) -> str:
+    """Three figures, and never fewer digits than stand before the point."""
+    return f"{value:,.0f}" if value >= 99.95 else f"{value:.3g}"
 
 
 def seconds(value: float) -> str:
     """A time in the unit that fits."""
-    if value < 1e-3:
-        return f"{value * 1e6:.3g} µs"
-    return f"{value * 1e3:.3g} ms" if value < 1 else f"{value:.3g} s"
+    for unit, scale in (("s", 1), ("ms", 1e3), ("µs", 1e6)):
+        # What would be written as 1,000 of one unit is 1 of the next.
+        if value * scale >= 0.9995:
+            return f"{_figures(value * scale)} {unit}"
+    return f"{_figures(value * 1e9)} ns" if value >= 1e-12 else "no time"
+
+
+def speed(value: float) -> str:
+    """Tokens a second: to a tenth, below that to the first figures that are not 0."""
+    if value >= 1:
+        return f"{value:,.1f}"
+    return f"{value:.2g}" if value >= 1e-4 else "under 0.0001"
 
 
 def _or_dash(amount: Fraction | int) -> str:
@@ -104,8 +89,10 @@ def _cost(sheet: KvSheet) -> list[str]:
 def _fits(capacity: Capacity) -> str:
     room = size(capacity.cache_bytes)
     if not capacity.sessions:
-        return f"{room} hold {number(capacity.tokens)} tokens." if capacity.tokens is not None else f"{room} are there."
-    parts = [f"{many(row.sessions)} of {number(row.tokens)} tokens" for row in capacity.sessions]
+        return (
+            f"{room} hold {counted(capacity.tokens, 'token')}." if capacity.tokens is not None else f"{room} are there."
+        )
+    parts = [f"{many(row.sessions)} of {counted(row.tokens, 'token')}" for row in capacity.sessions]
     return f"Sessions that fit into {room}: {', '.join(parts)}."
 
 
@@ -152,10 +139,10 @@ def _contexts(sheet: KvSheet) -> Section:
         {
             "Tokens of a session": number(context.tokens),
             "growing part": size(context.bytes),
-            "with fixed part": size(context.bytes_with_fixed),
+            "with fixed part": size_beside(context.bytes_with_fixed, context.bytes),
             "if all is kept": size(context.bytes_if_all_kept),
             "to read": "" if context.read_seconds is None else seconds(context.read_seconds),
-            "tokens/s": "" if context.tokens_per_second is None else f"{context.tokens_per_second:,.1f}",
+            "tokens/s": "" if context.tokens_per_second is None else speed(context.tokens_per_second),
         }
         for context in sheet.contexts
     ]
@@ -217,12 +204,12 @@ def figures(sheet: KvSheet) -> list[str]:
     said: list[str] = []
     capacity = sheet.capacity
     if capacity is not None and capacity.tokens is not None and capacity.sessions:
-        said.append(f"{size(capacity.cache_bytes)} hold {number(capacity.tokens)} tokens of the growing part.")
+        said.append(f"{size(capacity.cache_bytes)} hold {counted(capacity.tokens, 'token')} of the growing part.")
         said += _together(capacity)
     if sheet.max_bytes_per_token is not None and capacity is not None:
-        longest = number(max(sheet.lengths))
+        longest = counted(max(sheet.lengths), "token")
         most = size(sheet.max_bytes_per_token)
-        said.append(f"For {longest} tokens in {size(capacity.cache_bytes)}, a token may take at most {most}.")
+        said.append(f"For {longest} in {size(capacity.cache_bytes)}, a token may take at most {most}.")
     return [*said, *_reservation(sheet), *_time(sheet), *_sharing(sheet)]
 
 
@@ -231,7 +218,9 @@ def _together(capacity: Capacity) -> list[str]:
     if not row.sessions_growing_part:
         return []
     together = f"{size(row.growing_bytes)} ({decimal_size(row.growing_bytes)})"
-    said = f"{counted(row.sessions_growing_part, 'session')} of {number(row.tokens)} tokens take {together} together"
+    count = row.sessions_growing_part
+    said = f"{counted(count, 'session')} of {counted(row.tokens, 'token')} "
+    said += f"takes {together}" if count == 1 else f"take {together} together"
     weights = capacity.weights_bytes
     if not weights:
         return [f"{said}, the growing part alone."]
@@ -244,8 +233,10 @@ def _reservation(sheet: KvSheet) -> list[str]:
         return []
     used = min(sheet.lengths)
     waste = percent(float(sheet.reservation_waste))
-    said = f"Of a contiguous reservation of {number(sheet.reserve)} tokens, a session of {number(used)} never touches "
-    return [f"{said}{waste}; in blocks of {number(sheet.block_size)} tokens it wastes less than one block."]
+    said = (
+        f"Of a contiguous reservation of {counted(sheet.reserve, 'token')}, a session of {number(used)} never touches "
+    )
+    return [f"{said}{waste}; in blocks of {counted(sheet.block_size, 'token')} it wastes less than one block."]
 
 
 def _time(sheet: KvSheet) -> list[str]:
@@ -253,19 +244,23 @@ def _time(sheet: KvSheet) -> list[str]:
     if sheet.prefill_tokens is not None and sheet.prefill_bytes is not None:
         amount = size(sheet.prefill_bytes)
         said.append(
-            f"A prefill of {number(sheet.prefill_tokens)} tokens writes {amount} before the first output token."
+            f"A prefill of {counted(sheet.prefill_tokens, 'token')} writes {amount} before the first output token."
         )
     longest = sheet.longest
     if sheet.bandwidth is not None:
-        speed = f"{decimal_size(sheet.bandwidth)}/s"
-        if longest is not None and longest.read_seconds is not None:
-            read = f"reads {size(longest.bytes_with_fixed)} of cache: {seconds(longest.read_seconds)} at {speed}"
-            said.append(f"A decode step of {number(longest.tokens)} tokens {read}.")
+        rate = f"{decimal_size(sheet.bandwidth)}/s"
+        cache = ""
+        if longest is not None and longest.read_seconds is not None and longest.read_bytes is not None:
+            cache = f"{size(longest.read_bytes)} of cache"
+            each = " on each rank" if sheet.ranks > 1 else ""
+            read = f"reads {cache}{each}: {seconds(longest.read_seconds)} at {rate}"
+            said.append(f"A decode step of {counted(longest.tokens, 'token')} {read}.")
         if sheet.weights_read is not None and sheet.tokens_per_second_without_cache is not None:
-            line = f"{decimal_size(sheet.weights_read)} of weights a step at {speed} allow "
-            line += f"{sheet.tokens_per_second_without_cache:,.1f} tokens/s"
+            at = f"{rate} on each of {sheet.ranks} ranks" if sheet.ranks > 1 else rate
+            line = f"{decimal_size(sheet.weights_read)} of weights a step at {at} allow "
+            line += f"{speed(sheet.tokens_per_second_without_cache)} tokens/s"
             if longest is not None and longest.tokens_per_second is not None:
-                line += f"; with {size(longest.bytes_with_fixed)} of cache too, {longest.tokens_per_second:,.1f}"
+                line += f"; with {cache} too, {speed(longest.tokens_per_second)}"
             said.append(f"{line}.")
     if sheet.experts is not None and sheet.ridge is not None and sheet.ridge_batch is not None:
         active, total = sheet.experts
@@ -281,10 +276,10 @@ def _sharing(sheet: KvSheet) -> list[str]:
     if shared is None or shared.requests is None or shared.prompt_tokens is None or shared.recomputed_tokens is None:
         return []
     every = number(shared.prompt_tokens)
-    said = f"{number(shared.tokens)} tokens shared by {counted(shared.requests, 'request')} are computed once: "
+    said = f"{counted(shared.tokens, 'token')} shared by {counted(shared.requests, 'request')}, computed once: "
     return [
         f"{said}{number(shared.recomputed_tokens)} of {every} are not computed again.",
-        f"They lie in memory once: {number(shared.resident_tokens)} tokens in place of {every}.",
+        f"In memory once: {counted(shared.resident_tokens, 'token')} in place of {every}.",
     ]
 
 

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from prefixlab.bill import Bill
 from prefixlab.findings import Break, Field, Observed, Report, Totals
+from prefixlab.reporters.sizes import size
 
 Show = Callable[[str], str]
 """Makes a text from the log fit for the form that is written."""
@@ -247,6 +249,9 @@ def _engine(values: Mapping[str, Any], show: Show) -> str:
     parts = [show(str(values.get("name") or "unnamed"))]
     parts += [f"blocks of {counted(block, 'token')}"] if isinstance(block, int) and block > 1 else []
     parts += [f"a cache of {counted(cache, 'token')}"] if isinstance(cache, int) else []
+    memory = values.get("memory")
+    if isinstance(memory, Mapping):
+        parts.append(_memory(memory, show))
     parts += [f"kept {span(life)}"] if isinstance(life, int | float) else []
     parts += ["unlimited cache"] if not isinstance(cache, int) and not isinstance(life, int | float) else []
     parts += [f"at least {counted(least, 'token')}"] if isinstance(least, int) and least > 1 else []
@@ -256,14 +261,23 @@ def _engine(values: Mapping[str, Any], show: Show) -> str:
     if isinstance(options, Mapping):
         parts += [f"{show(str(key))}={show(str(value))}" for key, value in options.items()]
     known = ("name", "block_size", "cache_tokens", "min_tokens", "lifetime_seconds", "replicas", "routing", "options")
-    return ", ".join([*parts, *_settings(values, show, known)])
+    return ", ".join([*parts, *_settings(values, show, (*known, "memory"))])
+
+
+def _memory(values: Mapping[str, Any], show: Show) -> str:
+    """The memory that a cache's tokens were reckoned from."""
+    room, rate = values.get("budget_bytes"), values.get("bytes_per_token")
+    model, dtype = show(str(values.get("model") or "the model")), show(str(values.get("dtype")))
+    if not isinstance(room, int) or not isinstance(rate, int | float):
+        return f"the memory of {model}"
+    return f"the {size(room)} that {model} fills with {size(Fraction(rate))} a token in {dtype}"
 
 
 def span(seconds: float) -> str:
     """A time in the largest unit that it is a whole number of."""
-    for unit, size in (("day", 86400), ("hour", 3600), ("minute", 60)):
-        if seconds >= size and seconds % size == 0:
-            return counted(int(seconds // size), unit)
+    for unit, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
+        if seconds >= length and seconds % length == 0:
+            return counted(int(seconds // length), unit)
     return f"{seconds:g} seconds"
 
 
