@@ -312,3 +312,62 @@ def test_cached_reuse_after_a_fix_is_that_of_the_fixed_log(tmp_path: Path) -> No
         assert ladder.fields[-1].cached_reuse_after_fix * ladder.totals.prompt_tokens == again.totals.cached_tokens
         sizes.append(again.totals.cached_tokens)
     assert sizes[0] < sizes[-1]
+
+
+def _marked(number: int, *, clock_first: bool) -> dict[str, Any]:
+    time = f"Current time: 2026-03-17T08:{number:02}:39Z"
+    rules = "\n".join(
+        f"Rule {rule}: answer within {rule * 7} minutes and be kind to all who ask." for rule in range(60)
+    )
+    system = f"You are a helper.\n{time}\n{rules}" if clock_first else f"You are a helper.\n{rules}"
+    question = f"What about order {number * 7919 % 1000}?"
+    return {
+        "model": "claude-opus-5-5",
+        "max_tokens": 9,
+        "timestamp": 1_700_000_000 + 60 * number,
+        "system": [{"type": "text", "text": system, "cache_control": {"type": "ephemeral"}}],
+        "messages": [{"role": "user", "content": question if clock_first else f"{question}\n{time}"}],
+    }
+
+
+@pytest.mark.parametrize("engine", ["anthropic", "openai", "openai-gpt-4o", "vllm"])
+def test_a_hosted_cache_serves_the_fixed_log_as_it_would_serve_it_written(engine: str) -> None:
+    """The place of a moved value, its reuse and the bill are the engine's own, also where marks decide."""
+    options = {"tokenizer": "o200k_base", "engine": engine}
+    ladder = pl.audit([_marked(number, clock_first=True) for number in range(20)], **options)
+    again = pl.audit([_marked(number, clock_first=False) for number in range(20)], **options)
+    assert [row.name for row in ladder.fields] == ["Current time"]
+    assert "newest user message" in ladder.fields[0].advice
+    reused = ladder.fields[0].cached_reuse_after_fix * ladder.totals.prompt_tokens
+    assert reused == pytest.approx(again.totals.cached_tokens)
+    assert again.totals.cached_reuse > 0.8
+    if ladder.bill is not None and again.bill is not None:
+        assert ladder.bill.fixed == pytest.approx(again.bill.now)
+
+
+def test_a_move_that_loses_more_than_it_wins_is_no_finding() -> None:
+    """Few-shots of tenants: the name of the tenant at the head is what tells the prompts apart for good."""
+    kinds = ["alpha", "beta", "gamma", "delta"]
+    shots = {
+        kind: "\n".join(f"Example {number}: {kind} says {kind * (number % 3 + 1)}." for number in range(40))
+        for kind in kinds
+    }
+    log = [
+        {"prompt": f"Label the input.\nTenant: {kind}\nTone: {kind[::-1]}\n{shots[kind]}\nInput: {number * 37}"}
+        for number in range(60)
+        for kind in [kinds[number * number % 7 % 4]]
+    ]
+    report = pl.audit(log, tokenizer="o200k_base")
+    finite = pl.audit(log, tokenizer="o200k_base", cache_tokens=10**9)
+    for one in (report, finite):
+        reuse = [one.totals.cached_reuse, *[row.cached_reuse_after_fix for row in one.fields]]
+        assert reuse[-1] >= reuse[0]
+    assert [row.name for row in report.fields] == [row.name for row in finite.fields]
+
+
+def test_prefix_routing_routes_the_fixed_log_anew() -> None:
+    options: dict[str, Any] = {"tokenizer": "o200k_base", "replicas": 3, "routing": "prefix"}
+    ladder = pl.audit([_marked(number, clock_first=True) for number in range(20)], **options)
+    again = pl.audit([_marked(number, clock_first=False) for number in range(20)], **options)
+    reused = ladder.fields[-1].cached_reuse_after_fix * ladder.totals.prompt_tokens
+    assert reused == pytest.approx(again.totals.cached_tokens)

@@ -130,7 +130,18 @@ class FixReplay:
             length = min(log.lengths.get(number, prompt.token_count), prompt.token_count)
             replayed.aligned_tokens.append(aligned_tokens(min(shared, length), length))
             replayed.shared_tokens.append(shared)
+        if not self._engine.is_rule_exact:
+            replayed = replayed._replace(aligned_tokens=self._served(log))
         return replayed
+
+    def _served(self, log: FixedLog) -> list[int]:
+        """What an unlimited cache reuses, where that is not told by what is shared; the logged length sets the limit."""
+        cache, step = self._engine.unlimited().cache(), self._engine.granularity
+        served = [cache.serve(request) or 0 for request in log.requests(log.matches)]
+        return [
+            min(tokens, max(prompt.token_count - 1, 0) // step * step)
+            for tokens, prompt in zip(served, self._prompts, strict=False)
+        ]
 
     def _moves_of(self, site: Site, places: dict[int, Target], count: int) -> list[_Move | None]:
         """For each of the first prompts, what fixing the site's holes in `places` does to it."""

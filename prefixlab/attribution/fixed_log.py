@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
 from itertools import accumulate
+from typing import NamedTuple
 
 from prefixlab.engine_requests import BlockKeys, EngineRequest
 from prefixlab.prefix_tree import Match, PrefixTree
@@ -13,6 +14,15 @@ from prefixlab.records import TOKEN_BYTES, Prompt
 
 OfPrompt = Callable[[int], bytes | None]
 """Tokens of a prompt by its number; None where the fix does not touch it."""
+
+
+class FixedReuse(NamedTuple):
+    """What became of all tokens of a log with fixes. Its prompts may be a little longer or shorter than those logged."""
+
+    cached_tokens: int
+    written_tokens: int
+    """What a hosted provider charges for writing."""
+    prompt_tokens: int
 
 
 class FixedLog:
@@ -56,9 +66,9 @@ class FixedLog:
         return tree.add(number, beginning, b"", namespace, alive_from)
 
     def requests(self, matches: Sequence[Match]) -> Iterator[EngineRequest]:
-        """The prompts as an engine is given them, in order."""
+        """The prompts as an engine is given them, in order: as many as there are matches."""
         keys: dict[tuple[int, int], BlockKeys] = {}
-        for number, (prompt, match) in enumerate(zip(self.prompts, matches, strict=True)):
+        for number, (prompt, match) in enumerate(zip(self.prompts, matches, strict=False)):
             yield EngineRequest(number, prompt, match, keys, self._whole(number), partial(self._moved, number))
 
     def _moved(self, number: int, places: tuple[int, ...]) -> tuple[int, ...]:

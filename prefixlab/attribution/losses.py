@@ -21,7 +21,7 @@ def losses_of(
     denied = shared - aligned_if_fixed
     last_token = min(engine.last_token_loss(shared, prompt_tokens), denied)
     below_minimum = 0
-    if engine.min_tokens and not aligned_if_fixed:
+    if not aligned_if_fixed and min(shared, prompt_tokens) < engine.min_tokens:
         whole = shared - shared % engine.granularity
         below_minimum = min(max(whole - last_token, 0), denied - last_token)
     return Losses(

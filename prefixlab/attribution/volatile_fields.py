@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from prefixlab.attribution.families import Families
 from prefixlab.attribution.fix_replay import Encode, FixReplay, Hole, Replayed, Target
-from prefixlab.attribution.fixed_log import FixedLog
+from prefixlab.attribution.fixed_log import FixedLog, FixedReuse
 from prefixlab.attribution.severity import severity_of
 from prefixlab.attribution.sites import (
     Found,
@@ -51,9 +51,10 @@ class Ladder(NamedTuple):
     """Request number to the name of the field at which its prefix ends."""
     unnamed: Counter[str]
     """Requests by the path at which their prefix ends, ahead of text that is the same again, but not at a value."""
-    cached_if_fixed: int
-    written_if_fixed: int
-    """Tokens of the whole log with all fields fixed."""
+    if_fixed: FixedReuse
+    """The whole log with all fields fixed."""
+    tried: list[str]
+    """Names of values whose move does not pay."""
 
 
 def find_fields(
@@ -65,13 +66,13 @@ def find_fields(
     encode: Encode,
     *,
     cuts: bool,
-    serve: Callable[[FixedLog], tuple[int, int]] | None = None,
+    serve: Callable[[FixedLog], FixedReuse] | None = None,
     written: int = 0,
 ) -> Ladder:
     """Find the volatile fields of a log and measure what fixing them gives, front to back.
 
-    `cuts` says that text may be encoded piecewise at any blank behind a non-blank. `serve` gives the tokens of a log
-    with fixes that are cached and those that are `written`; None where all that is aligned is cached.
+    `cuts` says that text may be encoded piecewise at any blank behind a non-blank. `serve` serves a log with
+    fixes; None where all that is aligned is cached. `written` is what the log as it is writes to the cache.
     """
     best = [outcome.aligned_tokens for outcome in outcomes]
     shared = [outcome.raw_shared_tokens for outcome in outcomes]
@@ -81,39 +82,40 @@ def find_fields(
     count_breaks(sites, prompts, partners, matches)
     replay = FixReplay(prompts, sites, engine, encode, cuts=cuts)
     steps: list[_Step] = []
-    cached = sum([outcome.cached_tokens for outcome in outcomes])
-    reached = best
-    reached_shared = shared
+    paid = 0
+    use = FixedReuse(sum([outcome.cached_tokens for outcome in outcomes]), written, _prompt_tokens(outcomes))
+    most = sum(best)
+    reached, reached_shared, reached_use = best, shared, use
     for hole in _candidates(sites, outcomes):
         target, replayed = replay.fix(hole, TRIAL_REQUESTS, best)
-        better = [max(pair) for pair in zip(best, _aligned(engine, replayed, outcomes), strict=True)]
+        aligned = _aligned(engine, replayed, outcomes)
+        better = [max(pair) for pair in zip(best, aligned, strict=True)]
         gain = sum(better) - sum(best)
         best = better
         if gain:
-            reached, reached_shared = best, replayed.shared_tokens
-            cached, written = (sum(best), 0) if serve is None else serve(replayed.log)
-        steps.append(_Step(hole, target, gain, cached))
+            use = FixedReuse(sum(best), 0, use.prompt_tokens) if serve is None else serve(replayed.log)
+        steps.append(_Step(hole, target, gain, use.cached_tokens))
+        if gain and sum(aligned) > most:
+            # Some requests win by a move and others lose by it; a step counts once the log as a whole has won.
+            most, paid = sum(aligned), len(steps)
+            reached, reached_shared, reached_use = best, replayed.shared_tokens, use
         # A replay holds its whole log; the next one need not stand beside it.
         del replayed
-    while steps and not steps[-1].gain:
-        steps.pop()
+    tried = [_name(step.hole) for step in steps[paid:]]
+    del steps[paid:]
     fields, field_of = _rows(steps, prompts, families.numbers, outcomes, sites, encode)
-    return Ladder(fields, reached, reached_shared, field_of, places.unnamed, cached, written)
+    return Ladder(fields, reached, reached_shared, field_of, places.unnamed, reached_use, tried)
 
 
 def _aligned(engine: Engine, replayed: Replayed, outcomes: Sequence[Outcome]) -> list[int]:
-    """What an unlimited cache reuses of every request of a log with fixes, at most what its length as logged allows."""
-    if engine.is_rule_exact:
-        # What is shared no further than as logged is not won by a fix, whatever the engine denies of it.
-        return [
-            aligned if shared > outcome.raw_shared_tokens else 0
-            for aligned, shared, outcome in zip(replayed.aligned_tokens, replayed.shared_tokens, outcomes, strict=True)
-        ]
-    cache = engine.unlimited().cache()
-    served = [cache.serve(request) or 0 for request in replayed.log.requests(replayed.log.matches)]
-    step = engine.granularity
-    most = [max(outcome.prompt_tokens - 1, 0) // step * step for outcome in outcomes]
-    return [min(pair) for pair in zip(served, most, strict=True)]
+    """What an unlimited cache reuses of every request of a log with fixes."""
+    if not engine.is_rule_exact:
+        return replayed.aligned_tokens
+    # What is shared no further than as logged is not won by a fix, whatever the engine denies of it.
+    return [
+        aligned if shared > outcome.raw_shared_tokens else min(aligned, outcome.aligned_tokens)
+        for aligned, shared, outcome in zip(replayed.aligned_tokens, replayed.shared_tokens, outcomes, strict=True)
+    ]
 
 
 def _sites(places: Iterable[Place], prompts: Sequence[Prompt], families: Sequence[int]) -> Located:
@@ -133,6 +135,10 @@ def _overlap(one: Sequence[Found | None], other: Sequence[Found | None]) -> bool
         for mine, yours in zip(one, other, strict=True)
         if mine is not None and yours is not None
     )
+
+
+def _prompt_tokens(outcomes: Sequence[Outcome]) -> int:
+    return sum([outcome.prompt_tokens for outcome in outcomes])
 
 
 class _Step(NamedTuple):
@@ -173,7 +179,7 @@ def _rows(
     encode: Encode,
 ) -> tuple[tuple[Field, ...], dict[int, str]]:
     """The rows of the ladder, and for each request the field at which its prefix ends."""
-    prompt_tokens = sum([outcome.prompt_tokens for outcome in outcomes])
+    prompt_tokens = _prompt_tokens(outcomes)
     reused = sum([outcome.aligned_tokens for outcome in outcomes])
     warm = len(outcomes) - len(set(zip([prompt.namespace for prompt in prompts], families, strict=True)))
     fields = []
