@@ -57,6 +57,11 @@ class ServedModel:
         """The chat templates that were used."""
         return tuple(self._renderers.values())
 
+    @property
+    def logged_blocks(self) -> Sequence[int]:
+        """The block ids of traces, by the number that stands for each in the prompts."""
+        return tuple(self._blocks)
+
     def prompt(self, request: Request) -> Prompt:
         """The request's prompt in this model's tokens.
 
@@ -196,6 +201,10 @@ class ServedModels:
     def decode_of(self, model: str) -> Callable[[bytes], bytes]:
         """What gives the bytes that the tokens of one model's requests stand for."""
         return self._of_model[model].tokenizer.decode
+
+    def blocks_of(self, model: str) -> Sequence[int]:
+        """The block ids of a trace as logged, by the number that stands for each in its prompts."""
+        return self._of_model[model].logged_blocks
 
     def described(self) -> dict[str, Any]:
         """The tokenizers in use, for the report."""
