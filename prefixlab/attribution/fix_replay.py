@@ -157,7 +157,7 @@ class FixReplay:
         """The piece that ends the newest user turn; of a prompt without roles, its last piece."""
         newest = self._newest_pieces[number]
         if newest is None:
-            newest = self._newest_pieces[number] = _newest_user_piece(self._prompts[number].pieces)
+            newest = self._newest_pieces[number] = newest_user_piece(self._prompts[number].pieces)
         return otherwise if newest < 0 else newest
 
     def _rewritten(self, number: int, prompt: Prompt, all_moves: list[list[_Move | None]]) -> _Rewritten | None:
@@ -332,7 +332,7 @@ def _move(site: Site, found: Found, places: dict[int, Target]) -> _Move:
     return _Move(piece, start, end, stays, moves)
 
 
-def _newest_user_piece(pieces: Sequence[Piece]) -> int:
+def newest_user_piece(pieces: Sequence[Piece]) -> int:
     """The number of the piece that ends the newest user turn, or the prompt without roles; -1 where there is none."""
     for number in range(len(pieces) - 1, -1, -1):
         for span in pieces[number].spans:

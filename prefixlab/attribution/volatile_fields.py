@@ -7,7 +7,7 @@ on. A field's recoverable tokens are what its step adds, so the rows add up to t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from prefixlab.attribution.families import Families
@@ -55,6 +55,9 @@ class Ladder(NamedTuple):
     """The whole log with all fields fixed."""
     tried: list[str]
     """Names of values whose move does not pay."""
+    targets: Mapping[Hole, Target]
+    """Where the value of each field goes, by rank."""
+    sites: Located
 
 
 def find_fields(
@@ -104,7 +107,8 @@ def find_fields(
     tried = [_name(step.hole) for step in steps[paid:]]
     del steps[paid:]
     fields, field_of = _rows(steps, prompts, families.numbers, outcomes, sites, encode)
-    return Ladder(fields, reached, reached_shared, field_of, places.unnamed, reached_use, tried)
+    targets = {step.hole: step.target for step in steps}
+    return Ladder(fields, reached, reached_shared, field_of, places.unnamed, reached_use, tried, targets, sites)
 
 
 def _aligned(engine: Engine, replayed: Replayed, outcomes: Sequence[Outcome]) -> list[int]:
