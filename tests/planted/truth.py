@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -160,20 +161,33 @@ def front_to_back(log: Log) -> list[int]:
 
 
 def truth_of(log: Log) -> Truth:
-    """The ladder of a log's holes, controls last, each value at the better of its two places."""
+    """The ladder of a log's holes, front to back and controls last.
+
+    Each value goes to the better of its two places: the places that together give the most once all holes are fixed
+    are taken, and of equal ones those that give the most on the way.
+    """
     now = reuse(prompts_of(log.records(), log.chat))
     order = front_to_back(log)
     order = [n for n in order if not log.holes[n].control] + [n for n in order if log.holes[n].control]
-    moved: dict[int, str] = {}
-    best = list(now.aligned)
-    rungs = []
-    for number in order:
-        tried = {}
-        for place in (OWN, NEWEST):
-            fixed = reuse(prompts_of(log.records(moved | {number: place}), log.chat), lengths=now.prompt)
-            tried[place] = fixed.aligned
-        place = max(tried, key=lambda name: sum(tried[name]))
-        reached = [max(pair) for pair in zip(best, tried[place], strict=True)]
-        rungs.append(Rung(number, sum(reached) - sum(best), place))
-        moved[number], best = place, reached
+    known: dict[tuple[str, ...], tuple[int, ...]] = {(): now.aligned}
+
+    def aligned(places: tuple[str, ...]) -> tuple[int, ...]:
+        if places not in known:
+            moved = dict(zip(order, places, strict=False))
+            known[places] = reuse(prompts_of(log.records(moved), log.chat), lengths=now.prompt).aligned
+        return known[places]
+
+    def climbed(places: tuple[str, ...]) -> list[int]:
+        best, sums = list(now.aligned), [sum(now.aligned)]
+        for step in range(1, len(places) + 1):
+            best = [max(pair) for pair in zip(best, aligned(places[:step]), strict=True)]
+            sums.append(sum(best))
+        return sums
+
+    kept = [n for n in order if not log.holes[n].control]
+    choices = [(*places, *[NEWEST] * (len(order) - len(kept))) for places in product((NEWEST, OWN), repeat=len(kept))]
+    most = max(sum(aligned(places)) for places in choices)
+    best = max((places for places in choices if sum(aligned(places)) == most), key=climbed)
+    sums = climbed(best)
+    rungs = [Rung(n, sums[k + 1] - sums[k], best[k]) for k, n in enumerate(order)]
     return Truth(now, tuple(rungs))
