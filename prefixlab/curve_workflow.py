@@ -21,17 +21,22 @@ from prefixlab.errors import PrefixlabError
 from prefixlab.intake import Progress, match_prompts, quiet, served_models, take, unit_of
 from prefixlab.prefix_tree import Match
 from prefixlab.records import TOKEN_BYTES, Prompt, Request
-from prefixlab.registry import engine_named
+from prefixlab.registry import engine_kind, engine_named
 from prefixlab.reporters.wording import counted, number
 from prefixlab.reuse_curve import NEARLY_ALL, Axis, CurvePoint, KneePoint, PopularPrefix, ReuseCurve, TagCurve
 from prefixlab.served_models import ServedModels
-from prefixlab.settings import LogSettings
+from prefixlab.settings import CURVE_KINDS, LogSettings, check_kinds
 
 _LINE = 240
 """Sizes of the line for plots; a plot has no more columns."""
 _WORDS = 12
 """Tokens of a popular prefix that are shown, from its start and from its end."""
 _NO_TAG = "(none)"
+FOLLOWED = ("vllm", "sglang", "blocks")
+"""Engines whose cache a curve can follow: whole blocks, those least recently used dropped first."""
+_STORE = "blocks"
+"""The engine that is a store beside another: no request runs in it, so none is refused."""
+_POINTS = 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +48,9 @@ class CurveSettings(LogSettings):
     """None: the engine's own default, or the block of a block-hash trace."""
     sizes: Sequence[str | int] = ()
     """Cache sizes: tokens, or memory such as `'20GiB'` with `model_config`. Empty: `points` of them, evenly over the
-    logarithm, from what the largest request needs to where the curve is flat."""
-    points: int = 15
+    logarithm, from what the largest request needs (of a store: from one block) to where the curve is flat."""
+    points: int | None = None
+    """15 if not given."""
     model_config: str | os.PathLike[str] | None = None
     kv_dtype: str | None = None
     top: int = 5
@@ -53,13 +59,16 @@ class CurveSettings(LogSettings):
     def __post_init__(self) -> None:
         # `super()` knows no class with slots by this name.
         LogSettings.__post_init__(self)
-        if not isinstance(self.sizes, list | tuple) or not all([type(size) in (str, int) for size in self.sizes]):
-            raise PrefixlabError(f"sizes={self.sizes!r} cannot be", "Give a list such as [50000, '20GiB']")
-        for name, value, least in (("points", self.points, 2), ("top", self.top, 0)):
-            if type(value) is not int or value < least:
+        check_kinds(self, CURVE_KINDS)
+        for name, value, least in (
+            ("points", self.points, 2),
+            ("top", self.top, 0),
+            ("block-size", self.block_size, 1),
+        ):
+            if value is not None and value < least:
                 raise PrefixlabError(f"--{name} {value} cannot be", f"Give {least} or more")
-        if self.block_size is not None and (type(self.block_size) is not int or self.block_size < 1):
-            raise PrefixlabError(f"--block-size {self.block_size} cannot be", "Give 1 or more")
+        if self.sizes and self.points is not None:
+            raise PrefixlabError("--sizes and --points both say which sizes are shown", "Give one of them")
         if self.kv_dtype is not None and self.model_config is None:
             raise PrefixlabError("--dtype says nothing without a model", "Give --model-config config.json as well")
 
@@ -87,9 +96,9 @@ def curve(
     engine = _engine(settings, unit_of(prompts))
     block = engine.granularity
     matches = match_prompts(prompts, progress)
-    whole = _Pass.over(range(len(prompts)), prompts, matches, block)
+    whole = _Pass.over(range(len(prompts)), prompts, matches, block, is_store=engine.name == _STORE)
     chains, reuses, shape = whole.chains, whole.reuses, whole.shape
-    sizes = _sizes(asked, settings.points, chains, shape, block)
+    sizes = _sizes(asked, settings.points or _POINTS, chains, shape, block)
     passes = _passes(sizes, whole, prompts, block)
     points = []
     for size, one in zip(sizes, passes, strict=True):
@@ -134,14 +143,17 @@ def curve(
 
 
 def _engine(settings: CurveSettings, unit: int) -> Engine:
-    block = settings.block_size or (unit if unit > 1 else None)
-    engine = engine_named(settings.engine, {}, block)
-    if engine.block_option is None or engine.reuses_moved_text:
+    engine_kind(settings.engine)
+    if settings.engine not in FOLLOWED:
         raise PrefixlabError(
-            f"{settings.engine} has no table of blocks, whose sizes a curve could follow",
-            f"Use `prefixlab audit --engine {settings.engine}` for one size, or --engine vllm here",
+            f"a curve cannot follow the cache of {settings.engine}",
+            f"Give --engine {', '.join(FOLLOWED[:-1])} or {FOLLOWED[-1]}, or ask `prefixlab audit` about one size",
         )
-    return engine
+    block = settings.block_size or (unit if unit > 1 else None)
+    if settings.engine == _STORE and block is not None:
+        # A trace's own blocks cannot be cut.
+        block = -(-block // unit) * unit
+    return engine_named(settings.engine, {}, block)
 
 
 def _axis(settings: CurveSettings) -> Axis | None:
@@ -163,8 +175,11 @@ def _asked_tokens(size: str, axis: Axis | None) -> int:
     else:
         from prefixlab.kv_memory.quantities import whole_bytes
 
-        memory = whole_bytes(text, "--sizes")
-        if text[-1:] not in "bB":
+        try:
+            memory = whole_bytes(text, "--sizes")
+        except PrefixlabError:
+            memory = 0
+        if not memory or text[-1:] not in "bB":
             raise PrefixlabError(f"--sizes {size[:40]!r} is no cache size", "Give tokens as 50000 or memory as 20GiB")
         if axis is None:
             raise PrefixlabError(
@@ -182,7 +197,11 @@ def _sizes(asked: Sequence[int], points: int, chains: Chains, shape: SizeCurve, 
         return _evenly(chains.largest, shape.flat_from, points) if chains.prompt_tokens else []
     smallest = min(chains.need, default=0)
     for tokens in asked:
-        if tokens // block < max(smallest, 1):
+        if not tokens // block:
+            raise PrefixlabError(
+                f"a cache of {counted(tokens, 'token')} has no block of {block}", "Give larger --sizes"
+            )
+        if tokens // block < smallest:
             raise PrefixlabError(
                 f"a cache of {number(tokens)} tokens runs no request: the smallest needs {number(smallest * block)}",
                 "Give larger --sizes",
@@ -213,11 +232,19 @@ class _Pass(NamedTuple):
     bound: Clairvoyant
 
     @classmethod
-    def over(cls, served: Sequence[int], prompts: Sequence[Prompt], matches: Sequence[Match], block: int) -> _Pass:
-        chains = chains_of(prompts, matches, block)
+    def over(
+        cls,
+        served: Sequence[int],
+        prompts: Sequence[Prompt],
+        matches: Sequence[Match],
+        block: int,
+        *,
+        is_store: bool = False,
+    ) -> _Pass:
+        chains = chains_of(prompts, matches, block, is_store=is_store)
         reuses = reuses_of(chains)
         shape = SizeCurve(zip(reuses.least, reuses.blocks, strict=True))
-        return cls(served, chains, reuses, shape, Clairvoyant(chains, reuses))
+        return cls(served, chains, reuses, shape, Clairvoyant(chains, reuses, is_store=is_store))
 
 
 def _passes(sizes: Sequence[int], whole: _Pass, prompts: Sequence[Prompt], block: int) -> list[_Pass]:
@@ -355,11 +382,4 @@ def _unlike(engine: Engine, chains: Chains) -> list[str]:
             "SGLang drops whole nodes of its tree, the curve the least recently used pages one by one, the last of a "
             "prompt first; in a full cache the engine may reuse less. `audit --cache-tokens` follows the engine."
         )
-    else:
-        notes.append(
-            f"The curve drops the least recently used blocks, the last of a prompt first; {engine.name} may choose "
-            "others."
-        )
-    if engine.min_tokens > 1:
-        notes.append(f"{engine.name} reuses nothing below {number(engine.min_tokens)} tokens; the curve does.")
     return notes

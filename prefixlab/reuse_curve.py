@@ -133,6 +133,12 @@ class ReuseCurve:
         return tokens / self.prompt_tokens if self.prompt_tokens else 0.0
 
     @property
+    def has_plot(self) -> bool:
+        """Whether there is a line to draw: something is reused, and at more than two sizes."""
+        sizes = {tokens for tokens, _ in self.line} | {point.cache_tokens for point in self.points}
+        return self.unlimited_tokens > 0 and len(sizes) > 2
+
+    @property
     def across_tokens(self) -> int:
         """Of `unlimited_tokens`, those that only other conversations had sent before."""
         return self.unlimited_tokens - self.within_tokens

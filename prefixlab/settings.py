@@ -43,7 +43,11 @@ def _is_amount(value: object) -> bool:
 
 
 def _is_price(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf")
+    return isinstance(value, float) or (type(value) is int and abs(value) < 10**15)
+
+
+def _are_sizes(value: object) -> bool:
+    return isinstance(value, list | tuple) and all([type(size) in (str, int) for size in value])
 
 
 def _or_none(fits: Callable[[object], bool]) -> Callable[[object], bool]:
@@ -81,8 +85,22 @@ _ENGINE_KINDS: tuple[_Check, ...] = (
     ("price_per_mtok", _or_none(_is_price), "a price"),
 )
 
+CURVE_KINDS: tuple[_Check, ...] = (
+    *[kind for kind in _ENGINE_KINDS if kind[0] in ("engine", "block_size", "model_config", "kv_dtype")],
+    ("sizes", _are_sizes, "a list such as [50000, '20GiB']"),
+    ("points", _or_none(_is_number), "a whole number"),
+    ("top", _is_number, "a whole number"),
+)
 
-def _check(settings: object, kinds: tuple[_Check, ...]) -> None:
+LARGEST_PRICE = 1_000_000
+
+
+def check_kinds(settings: object, kinds: tuple[_Check, ...]) -> None:
+    """Refuses values of the wrong kind.
+
+    Raises:
+        PrefixlabError: an option is not what it must be.
+    """
     for name, fits, wanted in kinds:
         value = getattr(settings, name)
         if not fits(value):
@@ -109,7 +127,7 @@ class LogSettings:
     """Whether the inputs' SHA-256 is taken while they are read."""
 
     def __post_init__(self) -> None:
-        _check(self, _LOG_KINDS)
+        check_kinds(self, _LOG_KINDS)
         if self.limit is not None and self.limit < 1:
             raise PrefixlabError(f"--limit {self.limit} cannot be", "Give 1 or more")
         if not all(self.by):
@@ -146,7 +164,7 @@ class AuditSettings(LogSettings):
 
     def __post_init__(self) -> None:
         LogSettings.__post_init__(self)
-        _check(self, _ENGINE_KINDS)
+        check_kinds(self, _ENGINE_KINDS)
         if self.block_size is not None and self.block_size < 1:
             raise PrefixlabError(f"--block-size {self.block_size} cannot be", "Give 1 or more")
         sizes = [name for name in ("cache_tokens", "cache_blocks", "kv_budget") if getattr(self, name) is not None]
@@ -171,3 +189,9 @@ class AuditSettings(LogSettings):
             raise PrefixlabError(f"--replicas {self.replicas} cannot be", "Give 1 or more")
         if self.routing is not None and self.replicas == 1:
             raise PrefixlabError("--routing needs more than one server", "Give --replicas N")
+        price = self.price_per_mtok
+        if price is not None and not 0 <= price <= LARGEST_PRICE:
+            raise PrefixlabError(
+                f"--price-per-mtok {price:g} cannot be",
+                f"Give a price from 0 to {LARGEST_PRICE:,} for a million tokens",
+            )

@@ -10,6 +10,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+import prefixlab as pl
+from prefixlab.registry import known_engines
 from tests.command import prefixlab
 
 SAMPLE = "samples/support_clock_at_end.jsonl"
@@ -154,7 +156,8 @@ def test_redacted_in_every_form(form: str, tmp_path: Path) -> None:
 
 def test_html_stands_alone_and_is_well_formed(trace: str, config: str, tmp_path: Path) -> None:
     out = tmp_path / "curve.html"
-    assert prefixlab("curve", trace, "--model-config", config, "--by", "tenant", "-o", str(out)).returncode == 0
+    options = ("--model-config", config, "--by", "tenant", "--sizes", "3500,5000,20000", "-o", str(out))
+    assert prefixlab("curve", trace, *options).returncode == 0
     text = out.read_text(encoding="utf-8")
     assert not re.search(r"(src|href)=|url\(|@import|<script", text)
     body = text[text.index("<body>") : text.index("</html>")].replace("&nbsp;", " ")
@@ -184,9 +187,61 @@ def test_csv_has_a_row_a_size(trace: str, tmp_path: Path) -> None:
 
 
 def test_other_engines_say_where_they_differ(trace: str) -> None:
-    for engine, said in (("sglang", "whole nodes"), ("blocks", "may choose")):
-        assert any(said in note for note in document(trace, "--engine", engine)["notes"])
-    assert "no table of blocks" in refused(trace, "--engine", "llama_server")
+    assert any("whole nodes" in note for note in document(trace, "--engine", "sglang")["notes"])
+    assert document(trace, "--engine", "blocks")["notes"] == []
+
+
+@pytest.mark.parametrize("engine", sorted(known_engines()))
+def test_an_engine_whose_cache_it_cannot_follow_is_refused(engine: str) -> None:
+    ids = [{"prompt_token_ids": list(range(40))}] * 3
+    if engine in ("vllm", "sglang", "blocks"):
+        assert pl.curve(ids, tokenizer="none", engine=engine).points
+        return
+    with pytest.raises(pl.PrefixlabError, match=r"cannot follow the cache of .*Give --engine vllm, sglang or blocks"):
+        pl.curve(ids, tokenizer="none", engine=engine)
+
+
+def test_a_store_is_never_too_small(trace: str, tmp_path: Path) -> None:
+    """Its points are audits as well, below the largest request too."""
+    found = document(trace, "--engine", "blocks", "--points", "6")
+    assert found["points"][0]["cache_tokens"] == 512
+    for point in found["points"]:
+        size = str(point["cache_tokens"])
+        run = prefixlab("audit", trace, "--engine", "blocks", "--cache-tokens", size, "--format", "json")
+        assert json.loads(run.stdout)["totals"]["cached_reuse"] == point["reuse"]
+    # A trace's own blocks cannot be cut.
+    finer = document(trace, "--engine", "blocks", "--points", "6", "--block-size", "16")
+    assert finer["points"] == found["points"]
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "html"])
+def test_one_size_is_no_plot(form: str, tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    row = json.dumps({"prompt_token_ids": list(range(40))}) + "\n"
+    log.write_text(3 * row, encoding="utf-8")
+    page = prefixlab("curve", str(log), "--tokenizer", "none", "--format", form).stdout.decode()
+    assert "clairvoyant" in page
+    assert not any(mark in page for mark in ("<svg", "o clairvoyant", "`o` clairvoyant"))
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"engine": 5},
+        {"engine": None},
+        {"block_size": "16"},
+        {"sizes": 5},
+        {"sizes": [1.5]},
+        {"points": "3"},
+        {"points": True},
+        {"top": None},
+        {"model_config": 7},
+        {"kv_dtype": 8},
+    ],
+)
+def test_an_option_of_the_wrong_kind_says_what_to_give(option: dict[str, Any]) -> None:
+    with pytest.raises(pl.PrefixlabError, match=next(iter(option)) + r"=.* cannot be\. Give "):
+        pl.curve([], tokenizer="none", **option)
 
 
 def test_logs_with_nothing_to_measure(tmp_path: Path) -> None:
@@ -204,11 +259,15 @@ def test_logs_with_nothing_to_measure(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--sizes", "huge"], "--sizes 'huge' is no"),
+        *[
+            (["--sizes", size], "is no cache size. Give tokens as 50000")
+            for size in ("huge", "-5", "1e9", "nan", "", ",")
+        ],
+        (["--sizes", "5000,6000", "--points", "4"], "--sizes and --points both say"),
+        (["--sizes", "3"], "has no block of 512"),
         (["--sizes", "5GiB"], "Give --model-config config.json"),
         (["--sizes", "5G"], "no cache size"),
         (["--sizes", "0"], "holds no token"),
-        (["--sizes", ""], "--sizes '' is no"),
         (["--points", "1"], "--points 1 cannot be"),
         (["--top", "-1"], "--top -1 cannot be"),
         (["--dtype", "fp8"], "--model-config"),

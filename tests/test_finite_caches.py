@@ -264,8 +264,9 @@ class TestCommand:
             (["--engine", "vlm"], "Did you mean vllm"),
             (["--engine", "llama_server", "--block-size", "16"], "has no blocks"),
             (["--engine", "anthropic", "--cache-tokens", "100000"], "hosted"),
-            (["--price-per-mtok", "-1"], "price_per_mtok=-1.0 cannot be"),
-            (["--price-per-mtok", "nan"], "price_per_mtok=nan cannot be"),
+            (["--price-per-mtok", "-1"], "--price-per-mtok -1 cannot be"),
+            (["--price-per-mtok", "nan"], "--price-per-mtok nan cannot be"),
+            (["--price-per-mtok", "1e300"], "--price-per-mtok 1e+300 cannot be"),
         ],
     )
     def test_a_wrong_option_is_one_line(self, log: str, options: list[str], said: str) -> None:

@@ -20,7 +20,7 @@ class Chains(NamedTuple):
     full: list[int]
     """Blocks that can be reused later: the whole ones of the prompt and of the generated tokens but the last."""
     need: list[int]
-    """Blocks held while the request runs: `full`, and one more where the last is not full."""
+    """Blocks held while the request runs: `full`, and one more where the last is not full. None in a store."""
     limit: list[int]
     """Blocks of the prompt that may come from the cache: whole ones, without the prompt's last token; none where
     log-probabilities of the prompt's own tokens were asked for."""
@@ -36,8 +36,14 @@ class Chains(NamedTuple):
         return max(self.need, default=0)
 
 
-def chains_of(prompts: Sequence[Prompt], matches: Sequence[Match], block_size: int) -> Chains:
-    """The chains of prompts that were matched with one another, in blocks of `block_size` tokens."""
+def chains_of(
+    prompts: Sequence[Prompt], matches: Sequence[Match], block_size: int, *, is_store: bool = False
+) -> Chains:
+    """The chains of prompts that were matched with one another, in blocks of `block_size` tokens.
+
+    A store stands beside an engine: requests do not run in it, so it need not hold all of one, and it reads whatever
+    was asked for.
+    """
     chains = Chains(block_size, [], [], [], [], [], [])
     full, need, limit, shared, partner, lengths = chains[1:]
     # In a trace the last id may stand for less than a block. Where a later prompt has that id too, it must look for
@@ -59,8 +65,8 @@ def chains_of(prompts: Sequence[Prompt], matches: Sequence[Match], block_size: i
             if not common:
                 other = number
         full.append(own)
-        need.append(-(-tokens // block_size))
-        reads = not prompt.serving.prompt_logprobs
+        need.append(0 if is_store else -(-tokens // block_size))
+        reads = is_store or not prompt.serving.prompt_logprobs
         limit.append(min(max(prompt.token_count - 1, 0) // block_size, own) if reads else 0)
         shared.append(common)
         partner.append(other)

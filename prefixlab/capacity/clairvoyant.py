@@ -6,6 +6,9 @@ needs. Which blocks to keep is then a choice of intervals under a limit that is 
 requests in order and letting go of what is used again last, whenever more is kept than fits, keeps as many as can be;
 of the blocks that one request will use again the last of its prompt go first, so what is left can be reused without a
 gap. The bound holds for every policy that serves the requests in this order, least recently used among them.
+
+A store beside an engine need hold nothing for a request to run, and may pass over what is not worth its room: there
+what is kept between two requests can be no more than the cache. That is a step of its own behind each request.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ its blocks, 0 where there is none; the same of further stretches."""
 class Clairvoyant:
     """The bound for one log; asked once for each size."""
 
-    def __init__(self, chains: Chains, reuses: Reuses) -> None:
+    def __init__(self, chains: Chains, reuses: Reuses, *, is_store: bool = False) -> None:
         count = len(chains.need)
         first_until, first_blocks = [0] * count, [0] * count
         more: list[list[tuple[int, int]] | None] = [None] * count
@@ -35,7 +38,8 @@ class Clairvoyant:
                 more[since] = [(until, blocks)]
             else:
                 further.append((until, blocks))
-        self._steps: list[_Step] = list(zip(chains.need, first_until, first_blocks, more, strict=True))
+        steps: list[_Step] = list(zip(chains.need, first_until, first_blocks, more, strict=True))
+        self._steps = _with_gaps(steps) if is_store else steps
         self.unlimited = sum(reuses.blocks)
         """Blocks that a cache without limit reuses."""
         self.enough = self._most_held()
@@ -94,3 +98,12 @@ class Clairvoyant:
                     ending[until] += blocks
                     kept += blocks
         return most
+
+
+def _with_gaps(steps: list[_Step]) -> list[_Step]:
+    """The steps with one behind each, in which nothing is used and what is kept must fit."""
+    spread: list[_Step] = []
+    for need, until, blocks, more in steps:
+        further = None if more is None else [(2 * then, count) for then, count in more]
+        spread += [(need, 2 * until, blocks, further), (0, 0, 0, None)]
+    return spread

@@ -7,11 +7,12 @@ keeps is always part of what a larger one keeps. A block last used by request s 
 request r between the two
 
     distinct blocks used since (the block itself, those freed after it in s, all used up to and including r)
-        + 1 if the last block of r is not full  <=  N
+        + 1 if the last block of r is not full, in a table  <=  N
 
 for a block that is not full takes room while its request runs and is free right after. The first part never falls from
 one r to the next, so the smallest N is that of the last r, or one more if an r with as many distinct blocks has such a
-block.
+block. In a store beside an engine no request runs: it holds full blocks only, of a request larger than itself the
+first ones, and the first part is all there is.
 
 **Owners.** A block belongs to the latest request that used it. Who uses a block uses all blocks ahead of it, so what a
 request owns is always an end of its chain, `start` to `full`, and the blocks ahead of `start` lie on the chain of its

@@ -1,7 +1,8 @@
 """The beginnings that most requests have in common, and those that carry the most tokens.
 
 A prefix here ends where requests part: it is as long as the requests that have it agree, in whole blocks. Of two of
-which one begins with the other and that nearly the same requests have, only the first by the order asked for is listed.
+which one begins with the other and that for the most part the same requests have, such as the turns of a conversation,
+only the first by the order asked for is listed.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import NamedTuple
 
 from prefixlab.capacity.chains import Chains
 
-_NEARLY_ALL = 0.8
+_MOST = 0.5
 """Share of the requests of a prefix from which on another on its path says nothing new."""
 
 
@@ -73,7 +74,7 @@ class PopularPrefixes:
 
     def _says_the_same(self, one: Prefix, other: Prefix) -> bool:
         few, many = sorted((one.requests, other.requests))
-        if few < _NEARLY_ALL * many:
+        if few < _MOST * many:
             return False
         short, long = sorted((one, other), key=lambda prefix: prefix.blocks)
         return self._first_with(long.request, short.blocks) == short.request

@@ -16,7 +16,7 @@ def add_options(parser: ArgumentParser) -> None:
         "--engine",
         default="vllm",
         metavar="NAME",
-        help="The engine whose blocks count: vllm (the default), sglang, blocks.",
+        help="The engine whose blocks count: vllm (the default), sglang or blocks.",
     )
     option("--block-size", type=int, metavar="N", help="Tokens a block. Default: the engine's own.")
     option(
@@ -29,7 +29,6 @@ def add_options(parser: ArgumentParser) -> None:
     option(
         "--points",
         type=int,
-        default=15,
         metavar="N",
         help="Sizes to show where none are given, from what the largest request needs to all. Default: 15.",
     )

@@ -178,7 +178,7 @@ def render_html(found: ReuseCurve, width: int) -> bytes:
     first, *rest = [escape(said).replace(" %", "&nbsp;%") for said in wording.headline(found)]
     parts = [f'<p class="first">{first}</p>', *[f"<p>{said}</p>" for said in rest]]
     if found.prompt_tokens:
-        parts += [svg_plot(found)] if found.unlimited_tokens else []
+        parts += [svg_plot(found)] if found.has_plot else []
         parts.append(_points(found))
         parts += [_origins(found), _groups(found)] if found.unlimited_tokens else []
         parts.append(_prefixes("Prefixes that most requests have", found.most_sent, found))

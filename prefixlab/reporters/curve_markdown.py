@@ -84,7 +84,7 @@ def render_markdown(found: ReuseCurve, width: int) -> bytes:
     first, *rest = wording.headline(found)
     parts = ["### Reuse by cache size", f"**{first}**", *rest]
     if found.prompt_tokens:
-        if found.unlimited_tokens:
+        if found.has_plot:
             plot = "\n".join(character_plot(found, _PLOT_WIDTH, _PLOT_HEIGHT))
             parts.append(f"```text\n{plot}\n```")
             parts.append("`*` the cache, `o` clairvoyant, `|` the knee; cache size in tokens")

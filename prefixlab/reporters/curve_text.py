@@ -120,7 +120,7 @@ def render_text(found: ReuseCurve, width: int) -> bytes:
     width = max(_NARROWEST, min(width, _WIDEST))
     sections = [[line for said in wording.headline(found) for line in _paragraph(said, width)]]
     if found.prompt_tokens:
-        sections += [_plot(found, width)] if found.unlimited_tokens else []
+        sections += [_plot(found, width)] if found.has_plot else []
         sections += [_points(found, width)]
         sections += [_origins(found, width), *_groups(found, width)] if found.unlimited_tokens else []
         sections.append(_prefixes("Prefixes that most requests have", found.most_sent, found, width))

@@ -1,4 +1,4 @@
-"""At one size the curve gives what the vLLM engine gives when it serves the log with a cache of that size."""
+"""At one size the curve gives what the engine gives when it serves the log with a cache of that size."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ import random
 from pathlib import Path
 
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from prefixlab.capacity.chains import chains_of
 from prefixlab.capacity.lru_stack import reuses_of
 from prefixlab.capacity.size_curve import SizeCurve
 from prefixlab.engine_requests import engine_requests
+from prefixlab.engines.blocks import Blocks
 from prefixlab.engines.vllm import Vllm
 from prefixlab.intake import match_prompts
-from prefixlab.records import Location, Piece, Prompt, Run
+from prefixlab.records import Location, Piece, Prompt, Run, Serving
 from tests.capacity.block_table import Served, ids, prompts_of
 from tests.capacity.workloads import BLOCK, logs
 
@@ -44,6 +46,49 @@ def test_random_logs_agree_at_every_size(log: list[Served]) -> None:
     curve, largest = curve_of(prompts, BLOCK)
     for size in range(max(largest, 1), largest + 25):
         assert curve.at(size) == engine_blocks(prompts, BLOCK, size)
+
+
+@given(logs(), st.data())
+@settings(max_examples=100, deadline=None)
+def test_a_store_agrees_at_every_size(log: list[Served], data: st.DataObject) -> None:
+    """It is never too small for a request, and what was asked of the model does not matter to it."""
+    prompts = prompts_of(log)
+    prompts[data.draw(st.integers(0, len(log) - 1))].serving = Serving(prompt_logprobs=True)
+    chains = chains_of(prompts, match_prompts(prompts), BLOCK, is_store=True)
+    reuses = reuses_of(chains)
+    curve = SizeCurve(zip(reuses.least, reuses.blocks, strict=True))
+    for size in range(1, curve.flat_from + 3):
+        assert curve.at(size) == store_blocks(prompts, BLOCK, size)
+
+
+@given(
+    st.lists(st.tuples(st.lists(st.integers(0, 2), min_size=1, max_size=5), st.integers(1, 3)), min_size=1, max_size=9)
+)
+@settings(max_examples=100, deadline=None)
+def test_a_store_of_a_trace_agrees_at_every_size(log: list[tuple[list[int], int]]) -> None:
+    """A last block that is not full has a number of its own, as a hash of less text has."""
+    log = [(blocks if last == BLOCK else [*blocks[:-1], 10 * last + blocks[-1]], last) for blocks, last in log]
+    prompts = [
+        Prompt(
+            str(number),
+            Location("log", number + 1),
+            (Piece((), (Run("", ids(blocks)),)),),
+            unit=BLOCK,
+            token_count=(len(blocks) - 1) * BLOCK + last,
+        )
+        for number, (blocks, last) in enumerate(log)
+    ]
+    chains = chains_of(prompts, match_prompts(prompts), BLOCK, is_store=True)
+    reuses = reuses_of(chains)
+    curve = SizeCurve(zip(reuses.least, reuses.blocks, strict=True))
+    for size in range(1, curve.flat_from + 3):
+        assert curve.at(size) == store_blocks(prompts, BLOCK, size)
+
+
+def store_blocks(prompts: list[Prompt], block: int, size: int) -> int:
+    """Blocks that a store of `size` blocks gives."""
+    cache = Blocks(block_size=block, capacity_blocks=size).cache()
+    return sum([cache.serve(request) for request in engine_requests(prompts, match_prompts(prompts))]) // block
 
 
 def test_agents_agree() -> None:

@@ -46,3 +46,11 @@ def test_nearly_the_same_requests_are_listed_once() -> None:
     prefixes = PopularPrefixes(chains(log, BLOCK))
     assert [(prefix.requests, prefix.blocks) for prefix in prefixes.by_count(5)] == [(10, 2)]
     assert [(prefix.requests, prefix.blocks) for prefix in prefixes.by_volume(5)] == [(9, 3)]
+
+
+def test_the_turns_of_a_conversation_are_listed_once() -> None:
+    """Each turn begins with all earlier ones; another conversation shares the head with them."""
+    turns = [Served((1, 1, 1, *range(10, 10 + 3 * at), 500 + at)) for at in range(1, 5)]
+    others = [Served((1, 1, 1, *range(100, 100 + 3 * at), 600 + at)) for at in range(1, 5)]
+    prefixes = PopularPrefixes(chains([*turns, *others], BLOCK))
+    assert [(prefix.requests, prefix.blocks) for prefix in prefixes.by_count(2)] == [(8, 1), (3, 3)]
