@@ -46,12 +46,16 @@ def add_options(parser: ArgumentParser) -> None:
 def kv(asked: Namespace) -> int:
     """What a model's KV cache takes by kind of layer, and how many tokens and sessions a memory holds."""
     from prefixlab.destination import Destination
+    from prefixlab.kv_memory.capacity import SAFETENSORS_INDEX
+    from prefixlab.kv_memory.config_source import CONFIG
     from prefixlab.kv_memory.question import KvQuestion
     from prefixlab.kv_workflow import answer
     from prefixlab.reporters.kv_report import ENDINGS, FORMS
 
-    read = (asked.config, asked.weights_bytes)
-    destination = Destination(asked.output, [name for name in read if name and os.path.isfile(name)])
+    # A folder stands for the file in it.
+    named = ((asked.config or "", CONFIG), (asked.weights_bytes or "", SAFETENSORS_INDEX))
+    read = [os.path.join(name, inner) if os.path.isdir(name) else name for name, inner in named]
+    destination = Destination(asked.output, [name for name in read if os.path.isfile(name)])
     form = options.chosen_form(asked.format, destination, ENDINGS)
     given = {name: value for name, value in vars(asked).items() if name not in ("config", "format", "output")}
     given["layer_dtype"] = options.pairs("--layer-dtype", asked.layer_dtype, "KIND=NAME, such as state=fp32")

@@ -47,7 +47,8 @@ def open_config(wanted: str, *, offline: bool = False) -> Document:
         raise PrefixlabError(f"{wanted[:200]!r} cannot be read ({error})", "Check the path") from None
     if not HUB_ID.fullmatch(wanted):
         raise PrefixlabError(
-            f"there is no file {wanted[:200]}", "Give a config.json, a model folder, or a hub id such as Qwen/Qwen3-8B"
+            f"there is no file {wanted[:200] if wanted.isprintable() else repr(wanted[:200])}",
+            "Give a config.json, a model folder, or a hub id such as Qwen/Qwen3-8B",
         )
     return read_document(str(_hub_file(wanted, offline)), wanted)
 

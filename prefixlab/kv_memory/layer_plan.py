@@ -232,10 +232,6 @@ def _indexed_lists(fields: Fields, layers: int) -> list[Role] | None:
         found = fields.indices(name)
         if found is not None:
             return [inside if at in set(found) else outside for at in range(layers)]
-    if fields.has("local_layer_ids"):
-        raise fields.complaint(
-            "local_layer_ids", "what the layers of this model keep is not known", "Use --bytes-per-token"
-        )
     return None
 
 

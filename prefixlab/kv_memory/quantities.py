@@ -36,8 +36,7 @@ def _written(amount: Amount) -> str:
     """A quantity as text; a float that is a whole number as that."""
     if isinstance(amount, float) and amount.is_integer():
         amount = int(amount)
-    # Of a number that nobody would write its first digits do; all of them may be more than Python prints.
-    return str(amount) if isinstance(amount, str | float) or abs(amount) < 10**30 else "a number of more than 30 digits"
+    return str(amount)
 
 
 def bytes_amount(given: Amount, option: str) -> Fraction:
@@ -138,9 +137,9 @@ def token_counts(given: Amount | Sequence[Amount], option: str) -> tuple[int, ..
     doubtful = _AFTER_A_COMMA.search(text)
     if doubtful:
         one, two = doubtful[0].split(",")
+        otherwise = "" if two.startswith("0") else f", or '{one}, {two}' with a blank after it"
         raise PrefixlabError(
-            f"{option} {doubtful[0]!r} may be one number or two",
-            f"Write {one}{two} without the comma, or '{one}, {two}' with a blank",
+            f"{option} {doubtful[0]!r} may be one number or two", f"Write {one}{two} without the comma{otherwise}"
         )
     return tuple(dict.fromkeys(token_count(part, option) for part in text.split(",")))
 

@@ -13,6 +13,9 @@ from prefixlab.kv_memory.quantities import Amount
 BLOCK_SIZE = 16
 """Tokens a block where none are given."""
 
+_LARGEST = 10**30
+"""No number of anything in here."""
+
 
 @dataclass(frozen=True, slots=True)
 class KvQuestion:
@@ -51,15 +54,19 @@ class KvQuestion:
             value = getattr(self, each.name)
             fits, wanted = _KINDS.get(each.name, (_is_amount, "a number, or a text such as '71GiB' or '4K'"))
             if not (fits(value) or (value is None and each.name not in ("tp", "offline"))):
-                # Of a long list or text its beginning says enough.
-                raise PrefixlabError(f"{each.name}={repr(value)[:60]} cannot be", f"Give {wanted}")
+                raise PrefixlabError(f"{each.name}={_beginning(value)} cannot be", f"Give {wanted}")
         for option, ranks in (("--tp", self.tp), ("--block-size", self.block_size)):
             if ranks is not None and ranks < 1:
                 raise PrefixlabError(f"{option} {ranks} cannot be", "Give a number, at least 1")
 
 
+def _beginning(value: object) -> str:
+    """Of a long list or text its beginning says enough; Python does not write numbers of any length."""
+    return "a very large number" if type(value) is int and abs(value) >= _LARGEST else repr(value)[:60]
+
+
 def _is_amount(value: object) -> bool:
-    return isinstance(value, str) or type(value) is int or (isinstance(value, float) and math.isfinite(value))
+    return isinstance(value, str) or _is_whole(value) or (isinstance(value, float) and math.isfinite(value))
 
 
 def _is_text(value: object) -> bool:
@@ -67,7 +74,7 @@ def _is_text(value: object) -> bool:
 
 
 def _is_whole(value: object) -> bool:
-    return type(value) is int
+    return type(value) is int and abs(value) < _LARGEST
 
 
 def _is_switch(value: object) -> bool:

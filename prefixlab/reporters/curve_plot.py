@@ -10,6 +10,9 @@ from prefixlab.reuse_curve import ReuseCurve
 
 _STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
 
+_FLAT = 0.005
+"""Between the ends of a line that hardly rises."""
+
 
 class Frame(NamedTuple):
     """The part of the plane that is drawn. Positions are 0..1 from the left and from the bottom."""
@@ -41,8 +44,8 @@ def frame_of(found: ReuseCurve, labels: int) -> Frame:
     reused = [tokens for _, tokens in found.line]
     reused += [tokens for point in found.points for tokens in (point.reused_tokens, point.clairvoyant_tokens)]
     low, high = found.share(min(reused)), found.share(max(reused))
-    # Where all of it lies far up, an axis from nothing would show a straight line.
-    low = 0.0 if low < high / 2 else low
+    # Where all of it lies far up, an axis from nothing would show a straight line. One that is flat is shown so.
+    low = 0.0 if low < high / 2 or high - low < _FLAT else low
     step = next((step for step in _STEPS if (high - low) / step <= labels), _STEPS[-1])
     bottom, top = floor(low / step + 1e-9) * step, ceil(high / step - 1e-9) * step
     if top <= bottom:

@@ -40,9 +40,9 @@ def gib(size: int) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
-def cache(found: ReuseCurve, tokens: int) -> str:
-    """A cache size in words: tokens, and memory where it is known."""
-    memory = f" ({gib(found.axis.bytes_of(tokens))} GiB)" if found.axis else ""
+def cache(found: ReuseCurve, tokens: int, beside: str = " ({})") -> str:
+    """A cache size in words: tokens, and memory `beside` them where it is known."""
+    memory = beside.format(f"{gib(found.axis.bytes_of(tokens))} GiB") if found.axis else ""
     return f"{counted(tokens, 'token')}{memory}"
 
 
@@ -56,7 +56,7 @@ def headline(found: ReuseCurve) -> list[str]:
         return ["Nothing can be reused, whatever the size of the cache: no request begins like an earlier one."]
     unlimited = percent(found.share(found.unlimited_tokens))
     if found.all_tokens <= found.largest_tokens:
-        need = cache(found, found.largest_tokens)
+        need = cache(found, found.largest_tokens, "; {}")
         return [
             f"{unlimited} of the prompt tokens can be reused, in any cache that can run the largest request ({need})."
         ]

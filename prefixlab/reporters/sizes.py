@@ -35,9 +35,15 @@ def size_beside(amount: Fraction | int, other: Fraction | int) -> str:
     """A size that stands beside another one: with as many digits more as tell the two apart."""
     for more in range(_MOST_MORE):
         said = _scaled(Fraction(amount), 1024, _BINARY, more)
-        if amount == other or said != size(other):
+        if amount == other or _value(said) != _value(size(other)):
             break
     return said
+
+
+def _value(said: str) -> tuple[float, str]:
+    """A size as it was written: 36.0 GiB and 36 GiB are one."""
+    figures, unit = said.split()
+    return float(figures.replace(",", "")), unit
 
 
 def decimal_size(amount: Fraction | int) -> str:

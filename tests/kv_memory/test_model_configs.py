@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from prefixlab.kv_memory.layer_plan import LAYER_COUNTS
 from tests.kv_memory.configs import HERE, read
 
 MODELS = json.loads((HERE / "model_configs.json").read_text())
@@ -72,5 +73,5 @@ def test_no_layer_is_forgotten(model: dict[str, Any]) -> None:
     config = model["config"]
     for name in ("thinker_config", "text_config", "llm_config", "language_config"):
         config = config.get(name, config)
-    layers = next(config[name] for name in ("num_hidden_layers", "n_layer", "n_layers", "num_layers") if name in config)
+    layers = next(config[name] for name in LAYER_COUNTS if name in config)
     assert sum(layer.count for layer in read(model["config"]).cost.layers) >= layers
