@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from operator import is_
 from typing import Any, BinaryIO
 
 from prefixlab.attribution.boundary import boundary_break
+from prefixlab.attribution.differences import is_turn
 from prefixlab.attribution.parting import Names, common_tokens, parting_of, sequence_of, tokens_of
 from prefixlab.attribution.request_choice import chosen_request
-from prefixlab.attribution.values_at_break import values_at_break
+from prefixlab.attribution.sites import partners_of
 from prefixlab.capacity.conversations import SESSION, continues
 from prefixlab.errors import PrefixlabError
 from prefixlab.explanation import Cause, Elsewhere, Explanation, NextTurn, Parting, Party, block_ranges
 from prefixlab.findings import Report
 from prefixlab.intake import Progress, quiet
 from prefixlab.prefix_tree import Match
-from prefixlab.records import TOKEN_BYTES, Prompt, Request
+from prefixlab.records import TOKEN_BYTES, Piece, Prompt, Request
 from prefixlab.settings import AuditSettings
 from prefixlab.workflows import Analysis, analyse, report_of
 
@@ -140,40 +142,44 @@ class _Explained:
 
     def _cause(self, other: int | None) -> Cause | None:
         """The rung of the ladder that the report names for this request."""
-        report, found = self._report, self._found
+        report = self._report
         name = report.requests[self._number].field
-        for break_ in report.breaks:
-            if break_.kind == name:
-                return Cause(break_)
+        breaks = [row for row in report.breaks if row.kind == name]
+        if breaks:
+            at = self._parting(other, self._match.shared) if other == self._match.matched else None
+            return Cause(next((row for row in breaks if at is not None and row.path == at.path), breaks[0]))
         rows = [row for row in report.fields if row.name == name]
-        partner = self._match.matched
-        if partner is None or found.families.numbers[partner] != found.families.numbers[self._number]:
-            partner = self._nearest()
-        if rows and partner is not None:
-            values = values_at_break(
-                found.prompts,
-                found.families,
-                self._number,
-                partner,
-                rows[0].name,
-                found.deployment.engine.granularity,
-            )
-            return Cause(rows[0], *(values or (None, None)))
+        if rows:
+            return self._changed_value(name) or Cause(rows[0])
         if other is None or other != self._match.matched:
             return None
         pair = [self._prompts[other], self._prompt]
-        outcomes = [found.outcomes[other], found.outcomes[self._number]]
+        outcomes = [self._found.outcomes[other], self._found.outcomes[self._number]]
         merged = boundary_break(pair, [Match(0, None), Match(self._match.shared, 0)], outcomes, self._names.decode, 1)
         # The figures of the row are the log's; what is this request's own is the evidence.
         rows_of_kind = [row for row in report.breaks if merged is not None and row.kind == merged.kind]
         return Cause(replace(rows_of_kind[0], evidence=merged.evidence)) if merged and rows_of_kind else None
 
+    def _changed_value(self, name: str | None) -> Cause | None:
+        """The field of that name at which the prefix ends, with its values in this request and in the one before."""
+        found, number = self._found, self._number
+        partner = partners_of(found.matches, found.families.numbers)[number]
+        if partner is None:
+            return None
+        for row, hole in zip(self._report.fields, found.ladder.targets, strict=True):
+            places = found.ladder.sites[hole.site]
+            now, was = places[number], places[partner]
+            if row.name == name and number in hole.site.first[hole.number] and now is not None and was is not None:
+                return Cause(row, now.values[hole.number].strip(), was.values[hole.number].strip())
+        return None
+
     def _next_turn(self) -> NextTurn | None:
-        """The first later request that goes on with this one, else the session's next, and what it keeps of the end."""
+        """The first later request that goes on with this one, else the conversation's next, and what it keeps."""
         prompt, number = self._prompt, self._number
         session = prompt.tags.get(SESSION)
         known_before = self._match.shared * prompt.unit
-        of_session = None
+        turns = _turns(prompt)
+        next_one = None
         for later in range(number + 1, len(self._prompts)):
             candidate = self._prompts[later]
             if candidate.namespace != prompt.namespace:
@@ -181,15 +187,20 @@ class _Explained:
             match = self._found.matches[later]
             if match.matched == number and continues(candidate, prompt, match.shared * prompt.unit, known_before):
                 return self._turn(later, match.shared, is_turn=True)
-            if session is not None and candidate.tags.get(SESSION) == session and of_session is None:
-                of_session = later
+            if next_one is not None:
+                continue
+            theirs = candidate.tags.get(SESSION)
+            # Without sessions a conversation is told by its turns: what was said is said again, and more behind it.
+            is_next = theirs == session if session is not None else theirs is None and _says_more(candidate, turns)
+            if is_next:
+                next_one = later
                 shared = common_tokens(candidate.tokens, sequence_of(prompt))
                 if continues(candidate, prompt, shared * prompt.unit, known_before):
                     return self._turn(later, shared, is_turn=True)
-        if of_session is None:
+        if next_one is None:
             return None
-        shared = common_tokens(self._prompts[of_session].tokens, sequence_of(prompt))
-        return self._turn(of_session, shared, is_turn=False)
+        shared = common_tokens(self._prompts[next_one].tokens, sequence_of(prompt))
+        return self._turn(next_one, shared, is_turn=False)
 
     def _turn(self, later: int, shared: int, *, is_turn: bool) -> NextTurn:
         prompt, block = self._prompt, self._found.deployment.engine.granularity
@@ -222,6 +233,16 @@ class _Explained:
         if best is None:
             return None
         return Elsewhere(self._party(best), min(most * self._prompt.unit, self._prompt.token_count))
+
+
+def _turns(prompt: Prompt) -> list[Piece]:
+    return [piece for piece in prompt.pieces if is_turn(piece)]
+
+
+def _says_more(later: Prompt, turns: Sequence[Piece]) -> bool:
+    """Whether a prompt has these turns, and others behind them."""
+    theirs = _turns(later)
+    return bool(turns) and len(theirs) > len(turns) and all(map(is_, turns, theirs))
 
 
 def _begins_alike(one: Prompt, other: Prompt) -> bool:
