@@ -155,7 +155,8 @@ def _spread(cards: int, asked: KvQuestion) -> str:
         return f"the cache of {asked.tp} ranks is held once over {cards} cards, as if they were one memory"
     if asked.bytes_per_token is not None:
         return f"the bytes given are held once over {cards} cards; count in them what cards have copies of"
-    return f"the cache is held once over {cards} cards; with --tp {cards}, KV heads or latents are copied"
+    copies = "latents, and KV heads where there are fewer than ranks"
+    return f"the cache is held once over {cards} cards; --tp {cards} counts what ranks hold copies of: {copies}"
 
 
 def _reads(asked: KvQuestion, model: ModelCache | None, notes: list[str]) -> capacity.DecodeReads | None:

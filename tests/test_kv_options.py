@@ -163,7 +163,7 @@ def test_no_file_that_is_read_is_written(heads: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("cards", "ranks", "line"),
     [
-        ("8x141GB", 1, "the cache is held once over 8 cards; with --tp 8, KV heads or latents are copied"),
+        ("8x141GB", 1, "the cache is held once over 8 cards; --tp 8 counts what ranks hold copies of: latents"),
         ("8x141GB", 4, "the cache of 4 ranks is held once over 8 cards"),
         ("8x141GB", 8, None),
         ("141GB", 1, None),
