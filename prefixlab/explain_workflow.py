@@ -22,6 +22,13 @@ from prefixlab.records import TOKEN_BYTES, Piece, Prompt, Request
 from prefixlab.settings import AuditSettings
 from prefixlab.workflows import Analysis, analyse, report_of
 
+_AT_THE_END = ("moving_suffix", "turn_rerendered", "boundary_token")
+_BETWEEN_TURNS = (*_AT_THE_END, "history_trimmed", "history_rewritten", "arguments_reserialised", "tool_result_order")
+"""Breaks that only a later turn of the same conversation has, the first of them at the end of the earlier turn."""
+
+_FEW = 64
+"""Ids at the end of a prompt without turns that the next turn may have otherwise."""
+
 _BOUNDARY_TOKENS = 4
 """Tokens that are shown where the next turn parts."""
 
@@ -189,13 +196,16 @@ class _Explained:
                 return self._turn(later, match.shared, is_turn=True)
             if next_one is not None:
                 continue
+            kind = self._report.requests[later].field
+            if match.matched == number and kind in _BETWEEN_TURNS:
+                return self._turn(later, match.shared, is_turn=kind in _AT_THE_END)
             theirs = candidate.tags.get(SESSION)
             # Without sessions a conversation is told by its turns: what was said is said again, and more behind it.
             is_next = theirs == session if session is not None else theirs is None and _says_more(candidate, turns)
             if is_next:
                 next_one = later
                 shared = common_tokens(candidate.tokens, sequence_of(prompt))
-                if continues(candidate, prompt, shared * prompt.unit, known_before):
+                if shared >= _newest_turn(prompt):
                     return self._turn(later, shared, is_turn=True)
         if next_one is None:
             return None
@@ -237,6 +247,16 @@ class _Explained:
 
 def _turns(prompt: Prompt) -> list[Piece]:
     return [piece for piece in prompt.pieces if is_turn(piece)]
+
+
+def _newest_turn(prompt: Prompt) -> int:
+    """The id at which the newest turn of a prompt begins, or the last few ids where it has no turns."""
+    begin = max(sum([piece.token_count for piece in prompt.pieces]) - _FEW, 1)
+    at = 0
+    for piece in prompt.pieces:
+        begin = at if is_turn(piece) else begin
+        at += piece.token_count
+    return begin
 
 
 def _says_more(later: Prompt, turns: Sequence[Piece]) -> bool:

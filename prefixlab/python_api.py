@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from prefixlab.curve_workflow import CurveSettings
 from prefixlab.curve_workflow import curve as _curve
 from prefixlab.errors import PrefixlabError
+from prefixlab.explain_workflow import explain as _explain
+from prefixlab.explanation import Explanation
 from prefixlab.findings import Outcome, Report
 from prefixlab.records import Request
 from prefixlab.reporters import tables
@@ -59,6 +61,31 @@ def audit(
     settings = AuditSettings(tokenizers=_names(tokenizer), engine=engine, **options)
     report = _audit(_log(requests_or_path), settings)
     return AuditReport(**{name.name: getattr(report, name.name) for name in fields(report)})
+
+
+def explain(
+    requests_or_path: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | Iterable[Request | Mapping[str, Any]],
+    request: str,
+    *,
+    compared_with: str | None = None,
+    tokenizer: str | Sequence[str] | None = None,
+    engine: str = "vllm",
+    **options: Any,
+) -> Explanation:
+    """One request of a log that `audit` takes: what it was matched with, where they part and why, and its blocks.
+
+    `request` and `compared_with` are ids, `ID#2` where several requests have one, or places, `PATH:LINE` or `line:17`.
+    `options` are those of `audit`. The answer has `outcome`, `losses`, `parting`, `cause`, `blocks` and `next_turn`.
+
+    Raises:
+        PrefixlabError: the input or an option is wrong, or there is no such request; the message says what to do.
+    """
+    known = [field.name for field in fields(AuditSettings) if field.name != "tokenizers"]
+    for name in options:
+        if name not in known:
+            raise PrefixlabError(f"explain has no option {name!r}", f"Give one of tokenizer, {', '.join(known)}")
+    settings = AuditSettings(tokenizers=_names(tokenizer), engine=engine, **options)
+    return _explain(_log(requests_or_path), settings, request, compared_with=compared_with)
 
 
 def curve(

@@ -67,7 +67,7 @@ def _why(found: Explanation) -> list[str]:
     if cause.was is not None and cause.now is not None:
         parts[0] += f": {code(cause.was, _VALUE)} became {code(cause.now, _VALUE)}"
     elif not isinstance(row, Field) and row.evidence:
-        parts[0] += f": {code(row.evidence, _VALUE)}"
+        parts[0] += f", such as: {code(row.evidence, _VALUE)}"
     return [*parts, prose(row.advice, starts_line=True)]
 
 

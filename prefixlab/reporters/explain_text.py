@@ -14,7 +14,6 @@ from prefixlab.reporters.wording import number, percent
 _NARROWEST, _WIDEST = 60, 120
 _NAME, _LONG, _TOKEN = 48, 600, 16
 _STRIP_LINES = 4
-_LINES_BEHIND = 1
 _AHEAD = 0.6
 """Share of a line that text ahead of the break may take."""
 _LABEL = 6
@@ -53,14 +52,6 @@ def _tail(text: str, width: int, is_cut: bool) -> str:
     return ELLIPSIS + neutral(kept)
 
 
-def _line(text: str, is_cut: bool, end: str) -> tuple[str, str]:
-    """The first line of a text and what is behind it; a line that differs in its end shows it."""
-    line, newline, rest = text.partition("\n")
-    if newline:
-        return line + ("\n" if not line else ""), rest
-    return (line if is_cut or line else ""), end if not is_cut else ""
-
-
 def texts(parting: Parting, width: int) -> list[str]:
     """The lines around the break, of both sides, and a caret under the first character that differs."""
     if parting.before is None or parting.now is None or parting.was is None:
@@ -76,22 +67,22 @@ def texts(parting: Parting, width: int) -> list[str]:
         out.append(" " * _LABEL + (_tail(line, room, True) if starts_inside else shown(line, room)))
     head = _tail(on_line, int(room * _AHEAD), before.is_cut and not newline)
     column = cells(head)
-    sides = []
+    sides: list[tuple[str, bool]] = []
     for label, side in ((WAS, was), (NOW, now)):
         line, _, rest = side.text.partition("\n")
         ends = not side.is_cut and "\n" not in side.text
         # An end of line is shown where it is the very thing that differs.
         shown_line = shown(line, room - column) if line else "(the text ends)" if ends else "\\n"
         out.append(f"  {label} {head}{cut(shown_line, max(room - column, 1))}")
-        sides.append((label, rest, "\n" in side.text))
+        sides.append((rest, "\n" in side.text))
     out.append(" " * (_LABEL + column) + "^")
-    (_, was_rest, was_goes_on), (_, now_rest, now_goes_on) = sides
+    (was_rest, was_goes_on), (now_rest, now_goes_on) = sides
     was_line, now_line = (rest.partition("\n")[0] for rest in (was_rest, now_rest))
     if was_goes_on and now_goes_on and was_line == now_line:
-        out.append(" " * _LABEL + shown(now_line, room))
+        out += [" " * _LABEL + shown(now_line, room)] if now_line else []
     else:
-        out += [f"  {WAS} {shown(was_line, room)}"] if was_goes_on else []
-        out += [f"  {NOW} {shown(now_line, room)}"] if now_goes_on else []
+        out += [f"  {WAS} {shown(was_line, room)}"] if was_goes_on and was_line else []
+        out += [f"  {NOW} {shown(now_line, room)}"] if now_goes_on and now_line else []
     return out
 
 
@@ -201,7 +192,7 @@ def _why(found: Explanation, width: int) -> list[str]:
     else:
         kind = row.kind.replace("_", " ")
         title = f"What changed: {kind}, rank {row.rank} in the log's ladder, {row.severity}"
-        lines += _paragraph(_show_long(row.evidence), width, "  ", "  ") if row.evidence else []
+        lines += _paragraph(f"such as: {_show_long(row.evidence)}", width, "  ", "  ") if row.evidence else []
     return [*_paragraph(title, width), *lines, *_paragraph(_show_long(row.advice), width, "  ", "  ")]
 
 

@@ -28,6 +28,7 @@ MARKS = {
 
 _YEAR_2000 = 946684800
 _MOST_TAGS = 6
+_PATH = 38
 
 
 def span_of(seconds: float) -> str:
@@ -102,7 +103,7 @@ def _reason(found: Explanation, show: Show, quote: Show) -> str:
         if found.parting is None:
             return f"All of it was sent before, by {other}."
         if not found.parting.tokens_was:
-            return f"It goes on where {other}, ended: all of that is shared."
+            return f"It goes on where {other} ended: all of that is shared. {_nothing_to_win(found)}".rstrip()
         shares = f"It shares the first {counted(out.raw_shared_tokens, 'token')} with {other}"
         return f"{shares}. {_parts_at(found, show, quote)}"
     return f"It shares {counted(out.raw_shared_tokens, 'token')} with the request it was matched with."
@@ -120,7 +121,16 @@ def _parts_at(found: Explanation, show: Show, quote: Show) -> str:
     if cause is not None:
         return f"They part over {_kind(cause.row)}."
     where = place(parting, show) if parting is not None else ""
-    return f"They part {where}." if where else "There they part."
+    said = f"They part {where}." if where else "There they part."
+    return f"{said} {_nothing_to_win(found)}".rstrip()
+
+
+def _nothing_to_win(found: Explanation) -> str:
+    """What is said of a request whose prompt is not at fault."""
+    out = found.outcome
+    if found.losses.volatile or found.parting is None or found.parting.of != "text" or not out.raw_shared_tokens:
+        return ""
+    return "Nothing behind it is won back by a change of the prompt."
 
 
 def _kind(row: Field | Break) -> str:
@@ -177,8 +187,15 @@ def party_rows(found: Explanation, show: Show) -> list[tuple[str, str]]:
 
 def party(one: Party, show: Show, *, with_time: bool = True) -> str:
     """A request with its place in the log, and when it arrived."""
-    said = f"{show(one.id)}, {show(f'{one.location.path}:{one.location.line}')}"
+    said = f"{show(one.id)}, {_location(one, show)}"
     return said if not with_time or one.arrived_at is None else f"{said}, {moment(one.arrived_at)}"
+
+
+def _location(one: Party, show: Show) -> str:
+    """Where it stands in the log; of a long path the end."""
+    path, line = one.location
+    path = path if len(path) <= _PATH else f"…{path[-_PATH + 1 :]}"
+    return show(f"{path}:{line}")
 
 
 def about_namespace(one: Party, show: Show) -> str:
@@ -261,7 +278,7 @@ def next_turn(found: Explanation, show: Show) -> list[str]:
     turn = found.next_turn
     if turn is None:
         return ["No later request of the log goes on with this one: what the next turn keeps of its end is not known."]
-    later = f"{show(turn.request.id)} ({show(f'{turn.request.location.path}:{turn.request.location.line}')})"
+    later = f"{show(turn.request.id)} ({_location(turn.request, show)})"
     if not turn.is_turn:
         end = counted(found.request.prompt_tokens, "token")
         said = f"{later} is the next turn, but parts from this request at token {number(turn.shared_tokens)} of {end}:"
