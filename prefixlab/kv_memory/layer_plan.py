@@ -82,7 +82,12 @@ LAYER_COUNTS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "num_t
 
 
 def layer_count(fields: Fields) -> int:
-    """How many layers there are. The longest list counts where the number is missing."""
+    """How many layers there are. The longest list counts where the number is missing.
+
+    Raises:
+        BadRecord: it is no number of layers, or they keep no cache.
+    """
+    refuse_without_cache(fields)
     found = fields.count_or_none(*LAYER_COUNTS)
     if found is None:
         for name in ("layer_types", "layers_block_type", "hybrid_override_pattern"):
@@ -104,7 +109,6 @@ def layer_roles(fields: Fields, layers: int) -> list[Role]:
     Raises:
         BadRecord: a list does not fit, or a kind of layer is not known.
     """
-    refuse_without_cache(fields)
     for reading in (_listed, _lettered, _numbered, _indexed_lists, _by_interval):
         roles = reading(fields, layers)
         if roles is not None:

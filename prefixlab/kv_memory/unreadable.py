@@ -11,18 +11,22 @@ _ENCODERS = re.compile(
     r"""
     .*bert.* | .*roberta.* | deberta.* | electra | ernie | ernie_m | mpnet | longformer | big_bird | canine | esm | xlm
     | xlnet | funnel | fnet | nystromformer | roformer | rembert | squeezebert | splinter | luke | mra | nezha | yoso
-    | gte | new | xmod | flaubert | layoutlm.* | data2vec.* | perceiver                                 # of text
-    | vit([_-].*)? | vivit | deit | beit | swin.* | dinov.* | convnext.* | cvt | levit | mobilevit.* | mobilenet_.*
+    | gte | new | xmod | flaubert | layout(lm|xlm).* | lilt | bros | markuplm | tapas | dpr | data2vec.* | perceiver
+    | jina_embeddings_v3 | esmc                                                                         # of text
+    | vit([_-].*)? | vitdet | vitpose.* | vivit | vilt | timesformer | ijepa | vjepa2 | dpt
+    | deit | beit | swin.* | dinov.* | convnext.* | cvt | levit | mobilevit.* | mobilenet_.*
     | resnet | regnet | efficientnet | poolformer | pvt.* | hiera | yolos | videomae | timm_wrapper     # of images
-    | (.*[_-])?clip.* | .*siglip.* | clap.* | align(_.*)? | altclip | aimv2.* | bridgetower.* | flava.*
+    | .*clip.* | .*siglip.* | clap.* | align(_.*)? | aimv2.* | bridgetower.* | flava.*
     | groupvit.* | owlv(2|it).* | videoprism.*                                                          # of both
+    | .*[_-](vision|audio|vit|encoder|qformer)([_-](model|encoder))? | sam\d?_.* | .*_detr_.*           # towers
     | wav2vec2.* | wavlm | hubert | unispeech.* | sew(-d)? | ast | audio-spectrogram-transformer        # of sound
     """,
     re.VERBOSE,
 )
 _WITH_DECODER = re.compile(
-    r"m?t5|umt5|longt5|switch_transformers|m?bart|whisper|moonshine|pegasus.*|marian|m2m_100|blenderbot.*|led|"
-    r"bigbird_pegasus|prophetnet|speech_to_text|seamless_m4t.*|nllb-moe|plbart|florence2|trocr"
+    r"(.*-)?encoder-decoder|m?t5|umt5|longt5|t5gemma.*|pix2struct.*|switch_transformers|m?bart|mvp|plbart|pegasus.*|"
+    r"bigbird_pegasus|marian|m2m_100|nllb-moe|blenderbot.*|prophetnet|led|whisper|moonshine|speech_to_text|trocr|"
+    r"seamless_m4t.*|florence2"
 )
 _UNKNOWN_STATE = re.compile(r"rwkv.*|.*hyena.*|xlstm.*|retnet.*|phi4flash|plamo2|zaya|titans.*|huginn.*|raven")
 

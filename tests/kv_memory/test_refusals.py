@@ -13,6 +13,7 @@ ENCODERS = (
     *("albert", "bert", "camembert", "deberta", "deberta-v2", "distilbert", "electra", "modernbert", "mpnet"),
     *("nomic_bert", "roberta", "xlm-roberta"),
     *("vit", "vit_mae", "dinov2", "swin", "clip", "clip_text_model", "siglip", "siglip2_text_model"),
+    *("internvl_vision", "llama4_vision_model", "gemma4_audio", "parakeet_encoder", "instructblip_qformer", "xclip"),
     *("wav2vec2", "wav2vec2-bert", "hubert"),
 )
 PLAIN = {**SEVENTY_B, "model_type": "some_model"}
@@ -73,8 +74,12 @@ def test_encoders(kind: str) -> None:
         read({**PLAIN, "model_type": kind})
 
 
-@pytest.mark.parametrize("kind", ["t5", "mt5", "bart", "mbart", "whisper", "m2m_100", "pegasus"])
+@pytest.mark.parametrize(
+    "kind", ["t5", "mt5", "bart", "mbart", "whisper", "m2m_100", "pegasus", "vision-encoder-decoder", "t5gemma"]
+)
 def test_encoders_with_a_decoder(kind: str) -> None:
+    with pytest.raises(PrefixlabError, match=f"{kind} is an encoder with a decoder"):
+        read({"model_type": kind, "encoder_layers": 6, "decoder_layers": 6})
     with pytest.raises(PrefixlabError, match=f"{kind} is an encoder with a decoder"):
         read({**PLAIN, "model_type": kind})
 
