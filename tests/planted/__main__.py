@@ -8,13 +8,20 @@ from collections.abc import Sequence
 
 from tests.planted.generator import holes_log
 from tests.planted.scoring import Summary, audit, score
-from tests.planted.truth import truth_of
+from tests.planted.structural import structural_log, structural_truth
+from tests.planted.structural_scoring import StructuralSummary, score_double_bos, score_structural
+from tests.planted.truth import reuse, truth_of
 
 
 def _one(seed: int) -> str:
     log = holes_log(seed)
     truth, report = truth_of(log), audit(log.records(), log.chat)
-    rows = [f"seed {seed}: {log.title}", "", "first record:", json.dumps(log.records()[0], ensure_ascii=False, indent=1)]
+    rows = [
+        f"seed {seed}: {log.title}",
+        "",
+        "first record:",
+        json.dumps(log.records()[0], ensure_ascii=False, indent=1),
+    ]
     rows += ["", "holes:"]
     for hole in log.holes:
         spans = {draft.lines(hole.number) for draft in log.drafts if hole.number in draft.values}
@@ -29,15 +36,39 @@ def _one(seed: int) -> str:
     return "\n".join([*rows, "", made.figures(), made.table()])
 
 
+def _one_structural(seed: int) -> str:
+    log = structural_log(seed)
+    truth, report = structural_truth(log), audit(log.records(), log.chat)
+    now, sent, mended = truth.truth.now, log.prompts(), log.prompts(mended=True)
+    rows = [f"seed {seed}: {log.title}, template {log.chat}", "", *map(str, log.holes)]
+    for record in log.records()[:3]:
+        rows += [json.dumps(record, ensure_ascii=False, indent=1)]
+    rows += ["", "aligned as sent / mended: prompt"]
+    alone = reuse(mended, log.spaces(), now.prompt).aligned
+    rows += [f"  {now.aligned[n]} / {alone[n]}: {len(sent[n])}" for n in range(len(sent))]
+    rows += [f"truth: volatile {truth.least} to {truth.most}; report: {report.losses.volatile}"]
+    return "\n".join(
+        [*rows, *map(str, (*report.fields, *report.breaks)), StructuralSummary([score_structural(seed)]).table()]
+    )
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.planted", description=__doc__)
     parser.add_argument("--seeds", default="0-24", help="a range of seeds")
     parser.add_argument("--seed", type=int, help="one seed, in full")
+    parser.add_argument("--structural", action="store_true", help="logs with structural faults in place of holes")
     given = parser.parse_args(arguments)
     if given.seed is not None:
-        print(_one(given.seed))
+        print(_one_structural(given.seed) if given.structural else _one(given.seed))
         return
     first, last = map(int, given.seeds.split("-"))
+    if given.structural:
+        seeds = range(first, last + 1)
+        summed = StructuralSummary(
+            [score_structural(seed) for seed in seeds] + [score_double_bos(s) for s in seeds[:4]]
+        )
+        print(summed.table(), summed.figures(), sep="\n")
+        return
     summary = Summary([score(holes_log(seed)) for seed in range(first, last + 1)])
     print(summary.table())
     print(summary.confusion())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tests.planted.values import Moment
@@ -22,6 +22,8 @@ class Message:
 
     role: str
     text: Text
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """Other keys of the message, such as tool calls."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,8 @@ class Draft:
             body["tools"] = [copy.deepcopy(tool) for tool in self.tools]
             for tool, text in zip(body["tools"], described, strict=True):
                 tool["function"]["description"] = text
-        body["messages"] = [{"role": m.role, "content": text} for m, text in zip(self.messages, filled, strict=True)]
+        pairs = zip(self.messages, filled, strict=True)
+        body["messages"] = [{"role": m.role, "content": text} | copy.deepcopy(dict(m.extra)) for m, text in pairs]
         return body
 
     def lines(self, hole: int) -> range | None:

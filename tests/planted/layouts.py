@@ -62,7 +62,12 @@ def bullets(rng: Random, language: str, size: int) -> Lines:
 
 
 STYLES: dict[str, Callable[[Random, str, int], Lines]] = {
-    "rules": rules, "prose": prose, "markdown": markdown, "blocks": blocks, "config": config, "bullets": bullets,
+    "rules": rules,
+    "prose": prose,
+    "markdown": markdown,
+    "blocks": blocks,
+    "config": config,
+    "bullets": bullets,
 }
 
 
@@ -95,5 +100,14 @@ def tool(rng: Random, name: str) -> dict[str, object]:
 
 def tools(rng: Random, number: int) -> list[dict[str, object]]:
     """Tools of different names, in no order of names."""
-    names = ["track_parcel", "find_locker", "open_ticket", "read_file", "search_web", "send_mail", "book_slot", "get_rate"]
+    names = [
+        "track_parcel",
+        "find_locker",
+        "open_ticket",
+        "read_file",
+        "search_web",
+        "send_mail",
+        "book_slot",
+        "get_rate",
+    ]
     return [tool(rng, name) for name in rng.sample(names, number)]

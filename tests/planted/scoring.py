@@ -31,7 +31,11 @@ class Score:
     kinds: Counter[tuple[str, str]] = field(default_factory=Counter)
     shares_off: list[str] = field(default_factory=list)
     planted: int = 0
+    alone: int = 0
+    """`planted` if each value's place were chosen when its turn comes, with all behind it as sent."""
     reported: int = 0
+    won_found: int = 0
+    won_missed: int = 0
     counts_equal: bool = True
 
     @property
@@ -68,14 +72,17 @@ def _is_value(example: str, hole: Hole, log: Log) -> bool:
     loose = KIND[hole.kind].loose
     # In a tool's JSON the quotes and line ends of a value are escaped.
     shown = {example, example.replace("\\n", "\n").replace('\\"', '"')}
-    return any(value in text or (loose and text.strip() in value) for value in log.values_of(hole.number) for text in shown)
+    return any(
+        value in text or (loose and text.strip() in value) for value in log.values_of(hole.number) for text in shown
+    )
 
 
 def score(log: Log, truth: Truth | None = None, report: pl.AuditReport | None = None) -> Score:
     """Audit the log and hold the report against the truth."""
     truth = truth or truth_of(log)
     report = report or audit(log.records(), log.chat)
-    made = Score(log.seed, log.title, len(log.drafts), planted=truth.volatile, reported=report.losses.volatile)
+    made = Score(log.seed, log.title, len(log.drafts))
+    made.planted, made.alone, made.reported = truth.volatile, truth.alone, report.losses.volatile
     outcomes = [row.outcome for row in report.requests]
     made.counts_equal = [(o.prompt_tokens, o.raw_shared_tokens, o.aligned_tokens) for o in outcomes] == list(
         zip(truth.now.prompt, truth.now.raw, truth.now.aligned, strict=True)
@@ -83,6 +90,7 @@ def score(log: Log, truth: Truth | None = None, report: pl.AuditReport | None = 
     taken = match_fields(made, log, truth, report.fields)
     for hole in log.holes:
         if hole.number not in taken and not hole.control and truth.won(hole.number):
+            made.won_missed += truth.won(hole.number)
             made.missed.append(_missed(hole, log, truth, report.fields))
     made.false += [f"break {row.kind} at {row.path}, {row.recoverable_tokens}" for row in report.breaks]
     return made
@@ -110,6 +118,7 @@ def match_fields(made: Score, log: Log, truth: Truth, fields: Iterable[Field]) -
             made.neutral.append(what)
         else:
             made.found.append(what)
+            made.won_found += won
             made.kinds[hole.kind, row.kind] += 1
     for number, won in taken.items():
         if abs(won - truth.won(number)) > BLOCK * made.requests:
@@ -119,13 +128,17 @@ def match_fields(made: Score, log: Log, truth: Truth, fields: Iterable[Field]) -
 
 
 def _missed(hole: Hole, log: Log, truth: Truth, fields: Iterable[Field]) -> str:
-    """What was missed, and whether a field stands at its line with something else as value."""
-    near = [row.examples[:2] for row in fields if stands_at(row, hole, log)]
-    class_ = f"CUT {near[0]!r:.60}" if near else "MISSED"
-    line = next(draft.lines(hole.number) for draft in log.drafts if hole.number in draft.values)
-    first = log.values_of(hole.number)[0]
-    place = f"{hole.path}:{line[0] if line else 0}"
-    return f"{class_} {hole.kind}/{hole.pattern} {place} {hole.form[:40]!r} {first!r:.40} won {truth.won(hole.number)}"
+    """What was missed, and how: cut elsewhere, named at another line or in one with its neighbour, or not at all."""
+    near = [row for row in fields if stands_at(row, hole, log)]
+    inside = [row for row in fields if row.path == hole.path and all(_is_value(e, hole, log) for e in row.examples)]
+    what = "CUT" if near else "MERGED" if inside else "MISSED"
+    shown = [f"as {row.line}: {row.examples[:2]!r:.70}" for row in (near or inside)[:1]]
+    first = next(draft.lines(hole.number) for draft in log.drafts if hole.number in draft.values)
+    values = log.values_of(hole.number)
+    seen = sum(hole.number in draft.values for draft in log.drafts)
+    place = f"{hole.path}:{first[0] if first else 0} {hole.form[:40]!r} {values[0]!r:.40}"
+    numbers = f"{len(values)} values in {seen} requests, won {truth.won(hole.number)}"
+    return " ".join([what, f"{hole.kind}/{hole.pattern}", place, numbers, *shown])
 
 
 @dataclass
@@ -146,6 +159,13 @@ class Summary:
     def recall(self) -> float:
         planted = self._count("found") + self._count("missed")
         return self._count("found") / planted if planted else 1.0
+
+    @property
+    def by_tokens(self) -> float:
+        """Recall with each hole weighed by what fixing it wins back."""
+        found = sum(one.won_found for one in self.scores)
+        missed = sum(one.won_missed for one in self.scores)
+        return found / (found + missed) if found + missed else 1.0
 
     @property
     def totals(self) -> float:
@@ -177,7 +197,8 @@ class Summary:
 
     def figures(self) -> str:
         return (
-            f"{len(self.scores)} logs: precision {self.precision:.3f}, recall {self.recall:.3f}, "
+            f"{len(self.scores)} logs: precision {self.precision:.3f}, recall {self.recall:.3f} "
+            f"(by tokens {self.by_tokens:.3f}), "
             f"totals {self.totals:.3f}, shares {self.shares:.3f}, kinds {self.kinds:.3f}; found {self._count('found')}, "
             f"missed {self._count('missed')}, false {self._count('false')}, neutral {self._count('neutral')}, "
             f"counts unequal in {sum(not one.counts_equal for one in self.scores)}"
@@ -194,7 +215,7 @@ class Summary:
             rows += [f"    FALSE {text}" for text in one.false]
             rows += [f"    SHARE {text}" for text in one.shares_off]
             if not one.total_agrees:
-                rows.append(f"    TOTAL {one.reported}, truth {one.planted}")
+                rows.append(f"    TOTAL {one.reported}, truth {one.planted}, each place chosen alone {one.alone}")
             if not one.counts_equal:
                 rows.append("    COUNTS as sent are not those of the brute force")
         return "\n".join(rows)

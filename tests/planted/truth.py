@@ -22,7 +22,8 @@ from tests.planted.drafts import NEWEST, OWN, Log
 from tests.tokenizers.references import encoding
 
 BLOCK = 16
-MARKS = re.compile(r"(<\|[a-z_]+\|>)")
+MARKS = re.compile(r"(<\|im_start\|>|<\|im_end\|>|<\|image_[a-z]+\|>)")
+"""What is a token of its own in this encoding, as it is served. `<|vision_start|>` is text in it."""
 IMAGE_TOKENS = 64
 
 Ids = list[int]
@@ -52,6 +53,8 @@ class Truth:
 
     now: Reuse
     rungs: tuple[Rung, ...]
+    alone: int
+    """What all win back if each place is chosen when its hole's turn comes, with all holes behind it as sent."""
 
     @property
     def volatile(self) -> int:
@@ -190,4 +193,7 @@ def truth_of(log: Log) -> Truth:
     best = max((places for places in choices if sum(aligned(places)) == most), key=climbed)
     sums = climbed(best)
     rungs = [Rung(n, sums[k + 1] - sums[k], best[k]) for k, n in enumerate(order)]
-    return Truth(now, tuple(rungs))
+    greedy: tuple[str, ...] = ()
+    for _ in order:
+        greedy = max(((*greedy, NEWEST), (*greedy, OWN)), key=lambda places: sum(aligned(places)))
+    return Truth(now, tuple(rungs), climbed(greedy)[-1] - sums[0])

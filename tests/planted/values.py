@@ -31,11 +31,19 @@ CJK_NAMES = "佐藤健 田中美咲 王小明 李娜 김민수 박지영 山本�
 PLANS = ["Starter", "Free", "Team Plus", "Enterprise 500", "Family", "Pro", "Academic", "Gold (legacy)"]
 FOLDERS = "alpha billing core docs engine forms gallery hooks intake jobs kiosk ledger maps notes orders".split()
 FACTS = [
-    "prefers a call in the morning", "lives on the third floor", "has a dog called Rex", "speaks Basque at home",
-    "ordered twice last spring", "asked for vegan options", "owns the blue bicycle", "is moving to Porto soon",
-    "dislikes long answers", "pays by bank transfer", "works night shifts", "returned a lamp once",
+    "prefers a call in the morning",
+    "lives on the third floor",
+    "has a dog called Rex",
+    "speaks Basque at home",
+    "ordered twice last spring",
+    "asked for vegan options",
+    "owns the blue bicycle",
+    "is moving to Porto soon",
+    "dislikes long answers",
+    "pays by bank transfer",
+    "works night shifts",
+    "returned a lamp once",
 ]
-
 
 
 def clock(form: str) -> Maker:
@@ -104,7 +112,9 @@ def email(rng: Random, _moment: Moment) -> str:
 
 def json_value(rng: Random, _moment: Moment) -> str:
     keys = rng.sample(["cart", "tier", "flags", "score", "region", "visits"], rng.randint(2, 4))
-    return json.dumps({key: rng.choice([rng.randint(0, 900), rng.choice(FOLDERS), [1, rng.randint(2, 9)]]) for key in keys})
+    return json.dumps(
+        {key: rng.choice([rng.randint(0, 900), rng.choice(FOLDERS), [1, rng.randint(2, 9)]]) for key in keys}
+    )
 
 
 def free_text(rng: Random, _moment: Moment) -> str:
@@ -140,14 +150,24 @@ def _kind(name: str, makers: list[Maker], right: str, labels: str, patterns: str
 KINDS = (
     _kind(
         "clock",
-        [clock("%Y-%m-%dT%H:%M:%SZ"), clock("%d.%m.%Y %H:%M:%S"), clock("%A, %d %B %Y, %H:%M:%S"), clock("%H:%M:%S"),
-         clock("%Y年%m月%d日 %H:%M:%S")],
-        "clock", "Current time|Now|Uhrzeit|現在時刻|Heure", "request",
+        [
+            clock("%Y-%m-%dT%H:%M:%SZ"),
+            clock("%d.%m.%Y %H:%M:%S"),
+            clock("%A, %d %B %Y, %H:%M:%S"),
+            clock("%H:%M:%S"),
+            clock("%Y年%m月%d日 %H:%M:%S"),
+        ],
+        "clock",
+        "Current time|Now|Uhrzeit|現在時刻|Heure",
+        "request",
     ),
     _kind("session clock", [session_clock("%Y-%m-%d %H:%M:%S")], "clock", "Session started|Début", "session"),
     _kind(
-        "date", [clock("%Y-%m-%d"), clock("%d/%m/%Y"), clock("%d %B %Y"), clock("%Y年%m月%d日")],
-        "date", "Today|Datum|Fecha|今日", "day",
+        "date",
+        [clock("%Y-%m-%d"), clock("%d/%m/%Y"), clock("%d %B %Y"), clock("%Y年%m月%d日")],
+        "date",
+        "Today|Datum|Fecha|今日",
+        "day",
     ),
     _kind("age", [age, short_age], "age", "Last sync|Index refreshed|Letzter Abgleich", "request session"),
     _kind("uuid", [uuid4], "uuid", "Session|Trace|Request id|ID de sesión", "request session user alternate"),
@@ -165,7 +185,13 @@ KINDS = (
     _kind("plan", [plan], "name text", "Plan|Tarif|契約", "session user alternate"),
 )
 
-LABELLED = ("{label}: {value}", "- {label}: {value}", "{label} = {value}", "**{label}:** {value}", "<{tag}>{value}</{tag}>")
+LABELLED = (
+    "{label}: {value}",
+    "- {label}: {value}",
+    "{label} = {value}",
+    "**{label}:** {value}",
+    "<{tag}>{value}</{tag}>",
+)
 BARE = ("{value}", "{value} {tail}", "{head} {value}")
 PROSE = (
     "You are talking to {value}, who has been with us for years, so {tail}",
