@@ -6,7 +6,9 @@ import os
 import shutil
 import stat
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from prefixlab.errors import PrefixlabError
 from prefixlab.readers.sources import STDIN, expand
@@ -64,6 +66,44 @@ class Destination:
         except OSError as error:
             raise self._unwritable(error) from error
 
+    @contextmanager
+    def staged(self, ending: str) -> Iterator[tuple[str, Callable[[], None]]]:
+        """A file to fill and look at, and what puts it in place; without that nothing is written.
+
+        Its name ends like the destination's, or with `ending` where that is no file.
+
+        Raises:
+            PrefixlabError: the system does not let us.
+        """
+        try:
+            if self.is_stream:
+                with tempfile.TemporaryDirectory(prefix="prefixlab-") as folder:
+                    path = os.path.join(folder, f"staged{ending}")
+                    yield path, lambda: self._copy(path)
+                return
+            target = os.path.realpath(self.named)
+            folder, name = os.path.split(target)
+            path = os.path.join(folder, f".{os.getpid()}.part.{name[-200:]}")
+            try:
+                yield path, lambda: _replace(path, target)
+            finally:
+                if os.path.exists(path):
+                    os.unlink(path)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def _copy(self, path: str) -> None:
+        """Sends a file's bytes to the stream."""
+        with open(path, "rb") as staged:
+            if self.is_stdout:
+                shutil.copyfileobj(staged, sys.stdout.buffer)
+                sys.stdout.buffer.flush()
+            else:
+                with open(self.named, "wb") as stream:
+                    shutil.copyfileobj(staged, stream)
+
     def _found(self) -> os.stat_result | None:
         try:
             return os.stat(self.named)
@@ -92,9 +132,14 @@ def _put(document: bytes, target: str) -> None:
         try:
             file.write(document)
             file.flush()
-            if os.path.exists(target):
-                shutil.copymode(target, part)
-            os.replace(part, target)
+            _replace(part, target)
         except BaseException:
             os.unlink(part)
             raise
+
+
+def _replace(part: str, target: str) -> None:
+    """The part takes the target's place and its rights."""
+    if os.path.exists(target):
+        shutil.copymode(target, part)
+    os.replace(part, target)

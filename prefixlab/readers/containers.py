@@ -48,28 +48,44 @@ def records_of(source: Source, forced: RecordFormat | None) -> Iterator[Item]:
         yield line + 1, bad_record(Location(source.path, line + 1), what, "Compress the log again, or use --skip-bad")
 
 
-def _chosen(source: Source, forced: RecordFormat | None) -> Iterator[Item]:
+def container_of(source: Source, forced: RecordFormat | None) -> str:
+    """What a source is by the ending of its name, else by its first bytes: `parquet`, `csv`, `text`, `json_lines`,
+    `document`, `server_log` or `lines`."""
     kind = ending(source.path)
     start = source.stream.peek(_SNIFFED).removeprefix(_BOM).lstrip()
     if kind == ".parquet" or start.startswith(_PARQUET):
+        return "parquet"
+    if kind in (".csv", ".tsv"):
+        return "csv"
+    if kind == ".txt" and (forced is None or forced.name == "plain"):
+        return "text"
+    if start.startswith(b"{"):
+        return "json_lines"
+    if start.startswith(b"[") and not _CLOCK.match(start):
+        return "document"
+    if (kind == ".log" and start) or tells_of_requests(start):
+        return "server_log"
+    return "text" if forced is not None and forced.name == "plain" else "lines"
+
+
+def _chosen(source: Source, forced: RecordFormat | None) -> Iterator[Item]:
+    container = container_of(source, forced)
+    if container == "parquet":
         from prefixlab.readers.tables import parquet_records
 
         return parquet_records(source.stream, source.path, seekable=source.seekable)
-    if kind in (".csv", ".tsv"):
+    if container == "csv":
         from prefixlab.readers.tables import csv_records
 
-        return csv_records(_numbered_lines(source, blank=True), source.path, "," if kind == ".csv" else "\t")
-    if kind == ".txt" and (forced is None or forced.name == "plain"):
+        separator = "," if ending(source.path) == ".csv" else "\t"
+        return csv_records(_numbered_lines(source, blank=True), source.path, separator)
+    if container == "text":
         return _text_lines(source)
-    if start.startswith(b"{"):
+    if container == "json_lines":
         return _json_lines(source)
-    if start.startswith(b"[") and not _CLOCK.match(start):
+    if container == "document":
         return _document(source.stream.read().removeprefix(_BOM), 1, source)
-    if (kind == ".log" and start) or tells_of_requests(start):
-        return _server_lines(source)
-    if forced is not None and forced.name == "plain":
-        return _text_lines(source)
-    return _numbered_lines(source)
+    return _server_lines(source) if container == "server_log" else _numbered_lines(source)
 
 
 def _numbered_lines(source: Source, *, blank: bool = False) -> Iterator[Item]:
@@ -93,12 +109,17 @@ def _json_lines(source: Source) -> Iterator[Item]:
     """A record a line, unless the first line shows a pretty-printed document."""
     lines = _numbered_lines(source)
     for number, line in lines:
-        if type(line) is bytes and line.rstrip().endswith((b"{", b"[", b",", b":")) and not _is_json(line):
+        if type(line) is bytes and opens_document(line):
             yield from _document(line + source.stream.read(), number, source)
         else:
             yield number, line
         break
     yield from lines
+
+
+def opens_document(line: bytes) -> bool:
+    """Whether a log's first line shows that its JSON is spread over lines."""
+    return line.rstrip().endswith((b"{", b"[", b",", b":")) and not _is_json(line)
 
 
 def _is_json(line: bytes) -> bool:

@@ -133,6 +133,20 @@ class Envelope:
         """Adds an object whose facts count where the layers so far have none."""
         self.layers += ((layer, shape_of(layer)),)
 
+    def body_path(self) -> tuple[str, ...]:
+        """The keys from the record to its body."""
+        keys: list[str] = []
+        outer, outer_shape = self.layers[0]
+        for inner, shape in self.layers[1:]:
+            if outer is self.body:
+                break
+            key = next((key for key in outer_shape.wrappers if as_object(outer[key]) == inner), None)
+            if key is None:
+                break
+            keys.append(key)
+            outer, outer_shape = inner, shape
+        return tuple(keys)
+
     def mentions_route(self, route: str) -> bool:
         """Whether a URL or path beside the prompt holds `route`."""
         for layer, shape in self.layers:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import orjson
 
@@ -18,6 +18,18 @@ from prefixlab.readers.sources import Source, expand, opened
 from prefixlab.records import Location, Request
 
 KEPT_ERRORS = 5
+
+
+class LoggedRecord(NamedTuple):
+    """A record as it stands in a log, and the requests that are read from it."""
+
+    line: int
+    logged: Any
+    """Its bytes, or what its container made of them."""
+    record: Any
+    """Parsed."""
+    format: str
+    requests: tuple[Request, ...]
 
 
 class Reading:
@@ -76,11 +88,21 @@ class Reading:
             )
 
     def _requests(self, source: Source) -> Iterator[Request]:
+        for record in self.records(source):
+            yield from record.requests
+
+    def records(self, source: Source) -> Iterator[LoggedRecord]:
+        """The records of one input that can be used.
+
+        Raises:
+            BadRecord: one cannot, and bad ones are not to be skipped.
+        """
         path, options, loads = source.path, self._options, orjson.loads
         current = self._forced
         notes_of = self._met(current) if current else None
         for line, item in records_of(source, self._forced):
             where = Location(path, line)
+            logged = item
             try:
                 if type(item) is bytes:
                     try:
@@ -99,7 +121,7 @@ class Reading:
             except BadRecord as error:
                 self._skip(error)
                 continue
-            yield from requests
+            yield LoggedRecord(line, logged, item, current.name, requests)
 
     def _met(self, current: RecordFormat) -> Any:
         """Notes that a format is met in the current input; returns its `notes` function, where it has one."""

@@ -1,0 +1,171 @@
+"""What `fix` did, for a person and for a script."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import orjson
+
+from prefixlab.findings import Totals
+from prefixlab.fixed_summary import FixedStep, FixSummary
+from prefixlab.reporters.neutral import cells, neutral, pad, wrapped
+from prefixlab.reporters.redaction import stand_in
+from prefixlab.reporters.wording import counted, number, percent
+
+SCHEMA = "prefixlab.fix/1"
+
+_PLACES = {
+    "newest_user_message": "to the end of the newest user message",
+    "own_text": "to the end of its own text",
+    "end_of_prompt": "to the end of the prompt",
+    "order_shown_first": "as it was shown first",
+}
+_ORDERS = {
+    "tool_order": "Order of the tools",
+    "tool_set": "New tools at the end of the list",
+    "key_order": "Order of keys in JSON",
+    "tool_result_order": "Order of results of tools called together",
+    "permuted": "Order of documents or examples",
+    "arguments_reserialised": "Form of tool-call arguments",
+}
+
+
+def text(found: FixSummary, width: int) -> bytes:
+    """The answer first, the figures before and after, what was changed and what was not."""
+    width = min(width, 120)
+    lines = wrapped(_answer(found), width)
+    if found.steps:
+        lines += ["", *_figures(found), "", *_steps(found, width)]
+    if found.unfixed:
+        lines += ["", "Left as it was"]
+        for row in found.unfixed:
+            lines += _item(f"{neutral(row.name)}: {row.why}.", width)
+    notes = [*found.notes]
+    if found.skipped:
+        kept = counted(found.skipped, "record cannot be read and was kept as it is",
+                       "records cannot be read and were kept as they are")  # fmt: skip
+        notes.append(f"{kept}.")
+    if notes:
+        lines += ["", "Notes"]
+        for note in notes:
+            lines += _item(neutral(note), width)
+    if found.steps:
+        lines += ["", *wrapped("Both logs were replayed in the same way. No text was deleted or edited.", width)]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _answer(found: FixSummary) -> str:
+    log = neutral(found.log)
+    if not found.steps:
+        reuse = percent(found.before.aligned_reuse)
+        return f"Nothing is gained by rewriting {log}: {reuse} of its prompt tokens can be reused. Nothing was written."
+    records = counted(found.changed_records, "record")
+    said = (
+        f"{percent(found.before.aligned_reuse)} of the prompt tokens can be reused as logged, "
+        f"{percent(found.after.aligned_reuse)} in the fixed log."
+    )
+    if found.written_to is None:
+        would = counted(found.changed_records, "record")
+        return f"{said} {would} of {number(found.records)} would be changed. Nothing was written: name a file with -o."
+    to = "standard output" if found.written_to == "-" else neutral(found.written_to)
+    are = "was" if found.changed_records == 1 else "were"
+    return f"{said} {records} of {number(found.records)} {are} changed; the log was written to {to}."
+
+
+def _figures(found: FixSummary) -> list[str]:
+    before, after = found.before, found.after
+    rows = [("Replayed", "before", "", "after", ""), _row("aligned", before, after, "aligned_tokens")]
+    if found.has_cache:
+        rows.append(_row("cached, in the cache given", before, after, "cached_tokens"))
+    rows.append(("prompt tokens", number(before.prompt_tokens), "", number(after.prompt_tokens), ""))
+    widths = [max(map(cells, column)) for column in zip(*rows, strict=True)]
+    widths[0] += 2
+    lines = []
+    for at, row in enumerate(rows):
+        name, *figures = row
+        cellsof = [figure.rjust(room) for figure, room in zip(figures, widths[1:], strict=True)]
+        lines.append("  ".join([pad(name if not at else f"  {name}", widths[0]), *cellsof]).rstrip())
+    return lines
+
+
+def _row(name: str, before: Totals, after: Totals, tokens: str) -> tuple[str, str, str, str, str]:
+    figures = []
+    for totals in (before, after):
+        count: int = getattr(totals, tokens)
+        figures += [number(count), percent(count / totals.prompt_tokens if totals.prompt_tokens else 0.0)]
+    return (name, *figures)  # type: ignore[return-value]
+
+
+def _steps(found: FixSummary, width: int) -> list[str]:
+    lines = ["What was changed" if found.written_to is not None else "What would be changed"]
+    for step in found.steps:
+        lines += _item(f"{_what(step)}: {counted(step.records, 'record')}{_left(step)}.", width)
+    return lines
+
+
+def _what(step: FixedStep) -> str:
+    if step.to == "order_shown_first":
+        return f"{_ORDERS[step.kind]} ({step.kind}), {_PLACES[step.to]}"
+    return f"{neutral(step.name)} ({step.kind}) from {neutral(step.path) or 'its line'} {_PLACES[step.to]}"
+
+
+def _left(step: FixedStep) -> str:
+    return f"; {number(step.left)} have it where it cannot be moved" if step.left else ""
+
+
+def _item(said: str, width: int) -> list[str]:
+    return [("    " if at else "  - ") + line for at, line in enumerate(wrapped(said, width - 4))]
+
+
+def json(found: FixSummary, width: int) -> bytes:
+    """The summary with every figure as it is."""
+    document = {
+        "schema": SCHEMA,
+        "version": found.version,
+        "log": found.log,
+        "written_to": found.written_to,
+        "records": found.records,
+        "changed_records": found.changed_records,
+        "skipped": found.skipped,
+        "before": _totals(found.before),
+        "after": _totals(found.after),
+        "promised_aligned_tokens": found.promised_tokens,
+        "steps": [step._asdict() for step in found.steps],
+        "unfixed": [row._asdict() for row in found.unfixed],
+        "notes": list(found.notes),
+    }
+    return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def _totals(totals: Totals) -> dict[str, int | float]:
+    return {
+        "requests": totals.requests,
+        "families": totals.families,
+        "prompt_tokens": totals.prompt_tokens,
+        "raw_shared_tokens": totals.raw_shared_tokens,
+        "aligned_tokens": totals.aligned_tokens,
+        "cached_tokens": totals.cached_tokens,
+        "raw_reuse": totals.raw_reuse,
+        "aligned_reuse": totals.aligned_reuse,
+        "cached_reuse": totals.cached_reuse,
+    }
+
+
+def redacted(found: FixSummary) -> FixSummary:
+    """The summary without names that the log gave its values, and without notes that may quote it."""
+
+    def hidden(name: str, kind: str) -> str:
+        return name if name == kind else stand_in(kind, name)
+
+    return replace(
+        found,
+        steps=tuple([step._replace(name=hidden(step.name, step.kind)) for step in found.steps]),
+        unfixed=tuple([row._replace(name=hidden(row.name, row.kind)) for row in found.unfixed]),
+        notes=(),
+    )
+
+
+Form = Callable[[FixSummary, int], bytes]
+
+FORMS: dict[str, Form] = {"text": text, "json": json}
