@@ -55,12 +55,30 @@ def engine_of(settings: AuditSettings, unit: int = 1, memory: Budget | None = No
             raise PrefixlabError("--ttl and the engine's option ttl both say how long it keeps", "Give one of them")
         options["ttl"] = seconds_of(settings.ttl)
     engine = engine_named(settings.engine, options, block_size)
+    _refuse_two_sizes(settings, engine)
     if settings.cache_tokens is not None:
         return engine.with_capacity(settings.cache_tokens)
     if settings.cache_blocks is not None:
-        return engine.with_capacity(settings.cache_blocks * engine.granularity)
+        if kind.block_option is None:
+            raise PrefixlabError(f"{settings.engine} has no blocks", "Leave --cache-blocks out")
+        return engine.with_capacity(settings.cache_blocks * int(getattr(engine, kind.block_option)))
     memory = memory or memory_of(settings)
     return engine if memory is None else engine.with_capacity(memory.tokens)
+
+
+def _refuse_two_sizes(settings: AuditSettings, engine: Engine) -> None:
+    """Refuses a size of the cache beside an option of the engine that says it as well."""
+    if engine.capacity_tokens is None:
+        return
+    for name in ("cache_tokens", "cache_blocks", "kv_budget"):
+        if getattr(settings, name) is None:
+            continue
+        other = engine.with_capacity(2 * engine.capacity_tokens + engine.granularity)
+        option = next((key for key in settings.engine_options if getattr(other, key) != getattr(engine, key)), "")
+        raise PrefixlabError(
+            f"--{name.replace('_', '-')} and the engine's option {option} both say how large the cache is",
+            "Give one of them",
+        )
 
 
 def _has_lifetime(engine: str) -> bool:
@@ -98,7 +116,7 @@ def seconds_of(time: str | float) -> float:
     else:
         seconds = float(time)
     if not 0 < seconds < float("inf"):
-        raise PrefixlabError(f"--ttl {time} is no time", "Give seconds, or a time such as 5m, 1h")
+        raise PrefixlabError(f"--ttl {str(time)[:40] or repr('')} is no time", "Give seconds, or a time such as 5m, 1h")
     return seconds
 
 

@@ -149,6 +149,6 @@ def unit_of(prompts: Sequence[Prompt]) -> int:
     if len(units) > 1:
         raise PrefixlabError(
             "block-hash traces of different block sizes, or traces and texts, cannot be matched with one another",
-            "Audit them one at a time",
+            "Give them one at a time",
         )
     return units.pop() if units else 1

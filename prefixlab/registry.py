@@ -14,6 +14,9 @@ import prefixlab
 from prefixlab.contracts import Engine, Reporter
 from prefixlab.errors import PrefixlabError
 
+_ALIKE = 0.75
+"""How like a name must be, from 0 to 1, to be the one that was meant."""
+
 
 def engine_named(name: str, options: Mapping[str, object], block_size: int | None = None) -> Engine:
     """The engine `name` with its options; text is read as the option's type. `block_size` sets its block option.
@@ -26,7 +29,7 @@ def engine_named(name: str, options: Mapping[str, object], block_size: int | Non
     values = {}
     for key, value in options.items():
         if key not in known:
-            close = get_close_matches(key, known, 1)
+            close = get_close_matches(key, known, 1, _ALIKE)
             hint = f"Did you mean {close[0]}? " if close else ""
             has = f"It has {', '.join(known)}" if known else "It has none"
             raise PrefixlabError(f"{name} has no option {key!r}", f"{hint}{has}; see prefixlab engines {name}")
@@ -155,6 +158,6 @@ def _scan(folder: str, constant: str, *, first: str = "") -> Iterator[Any]:
 
 
 def _unknown(what: str, name: str, known: list[str]) -> PrefixlabError:
-    close = get_close_matches(name, known, 1)
+    close = get_close_matches(name, known, 1, _ALIKE)
     hint = f"Did you mean {close[0]}? " if close else ""
     return PrefixlabError(f"there is no {what} {name!r}", f"{hint}Known: {', '.join(sorted(known))}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from heapq import heapreplace
 
 from prefixlab.errors import PrefixlabError
 from prefixlab.prefix_tree import Match
@@ -24,6 +25,8 @@ def replicas_of(prompts: Sequence[Prompt], matches: Sequence[Match], replicas: i
     Raises:
         PrefixlabError: there is no such routing, or no request has the tag.
     """
+    # A server that nothing is sent to changes nothing, and no more of them get anything than there are requests.
+    replicas = min(replicas, max(len(prompts), 1))
     if routing == "prefix":
         return _by_prefix(prompts, matches, replicas)
     if routing == "round-robin":
@@ -65,13 +68,18 @@ def _turns(replicas: int) -> Callable[[], int]:
 
 def _by_prefix(prompts: Sequence[Prompt], matches: Sequence[Match], replicas: int) -> list[int]:
     load = [0] * replicas
+    # Servers by load; where that has grown since, it is put right when the server comes to the front.
+    idlest = [(0, server) for server in range(replicas)]
     chosen: list[int] = []
     for prompt, match in zip(prompts, matches, strict=True):
         shared = match.shared * prompt.unit
         if match.matched is not None and shared > LIKE_ENOUGH * prompt.token_count:
             server = chosen[match.matched]
         else:
-            server = load.index(min(load))
+            while idlest[0][0] != load[idlest[0][1]]:
+                server = idlest[0][1]
+                heapreplace(idlest, (load[server], server))
+            server = idlest[0][1]
         load[server] += prompt.token_count
         chosen.append(server)
     return chosen

@@ -245,8 +245,8 @@ def _refused(served: Served, prompts: Sequence[Prompt], engine: Engine) -> list[
             f"{size} is too small for every request of the log, the largest has {largest.token_count:,} prompt tokens",
             "Give a larger one",
         )
-    many = counted(len(served.refused), "request is", "requests are")
-    said = f"{many} larger than {size}, such as {largest.id} with {counted(largest.token_count, 'prompt token')}"
+    many = counted(len(served.refused), "request does", "requests do")
+    said = f"{many} not fit into {size}, such as {largest.id} with {counted(largest.token_count, 'prompt token')}"
     return [f"{said}: {engine.name} would refuse that, and nothing of it is cached."]
 
 

@@ -238,7 +238,9 @@ class TestCommand:
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
         run = prefixlab("audit", str(path), "--tokenizer", "none", "--cache-tokens", "64")
         assert run.returncode == 0
-        assert b"1 request is larger than the cache of 64 tokens, such as big with 99" in b" ".join(run.stdout.split())
+        assert b"1 request does not fit into the cache of 64 tokens, such as big with 99" in b" ".join(
+            run.stdout.split()
+        )
         run = prefixlab("audit", str(path), "--tokenizer", "none", "--cache-tokens", "16")
         assert run.returncode == 2
         assert b"too small for every request" in run.stderr

@@ -26,14 +26,14 @@ def engines(asked: Namespace) -> int:
 
     destination = Destination(asked.output, [])
     form = options.chosen_form(asked.format, destination, ENDINGS)
-    kinds = [engine_kind(asked.name)] if asked.name else list(known_engines().values())
+    kinds = list(known_engines().values()) if asked.name is None else [engine_kind(asked.name)]
     entries = [described(kind) for kind in kinds]
     if form == "json":
         document = {"schema": "prefixlab.engines/1", "engines": entries}
         content = orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
     else:
         width = options.terminal_width()
-        text = engine_sheet(entries[0], width) if asked.name else engine_list(entries, width)
+        text = engine_list(entries, width) if asked.name is None else engine_sheet(entries[0], width)
         content = text.encode()
     destination.write(content)
     return 0

@@ -147,13 +147,14 @@ def redacted_error(error: BadRecord) -> BadRecord:
 
 
 def pairs(option: str, given: Sequence[str], form: str) -> dict[str, str]:
-    """`NAME=VALUE` options as a dict."""
-    found = {}
+    """`NAME=VALUE` options as a dict. One name cannot have two values."""
+    found: dict[str, str] = {}
     for pair in given:
         name, equals, value = pair.partition("=")
         if not (name and equals and value):
             raise PrefixlabError(f"{option} {pair!r} is not of that form", f"Give it as {form}")
-        found[name] = value
+        if found.setdefault(name, value) != value:
+            raise PrefixlabError(f"{option} {name} is given as {found[name]} and as {value}", "Give one of them")
     return found
 
 

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from prefixlab.engine_requests import EngineRequest
 
 SLOTS_IF_NOT_GIVEN: Final = 4
+MOST_SLOTS: Final = 256
+"""`LLAMA_MAX_SEQ`: with more the server does not start."""
 LEAST_SIMILARITY: Final = single(0.1)
 """`--slot-prompt-similarity`."""
 MOST_LOST: Final = 0.5
@@ -84,7 +86,7 @@ class LlamaServer:
     )
 
     def __post_init__(self) -> None:
-        check_whole("slots", self.slots, least=1, or_none=True)
+        check_whole("slots", self.slots, least=1, most=MOST_SLOTS, or_none=True)
         check_whole("cache_ram_mib", self.cache_ram_mib, least=-1)
         check_whole("cache_reuse", self.cache_reuse, least=0)
         check_whole("n_ctx", self.n_ctx, least=1, or_none=True)
@@ -139,6 +141,24 @@ class LlamaServer:
     def unlimited(self) -> Self:
         """Host memory without limit, which is what the server can be given; slots are as many as they are."""
         return replace(self, n_ctx=None, cache_ram_mib=-1)
+
+    def notes(self, *, has_times: bool) -> tuple[str, ...]:
+        """What a size given does not limit, and what it is rounded up to."""
+        if self.n_ctx is None or self.capacity_tokens is None:
+            return ()
+        said = []
+        if self.capacity_tokens != self.n_ctx:
+            step = f"{CONTEXT_STEP}" if self.is_unified else f"{CONTEXT_STEP} for each of {self.slot_count} slots"
+            said.append(
+                f"llama-server rounds contexts up to a multiple of {step}: {self.n_ctx:,} tokens are "
+                f"{self.capacity_tokens:,}."
+            )
+        if self.cache_ram_mib > 0 and self.bytes_per_token is None:
+            said.append(
+                f"The size limits the slots alone: without the engine's option bytes_per_token all prompts fit into "
+                f"the {self.cache_ram_mib:,} MiB of host memory behind them."
+            )
+        return tuple(said)
 
     def cache(self) -> LlamaServerCache:
         return LlamaServerCache(self)

@@ -140,6 +140,13 @@ class Lmcache:
         """The same rule with room for everything, in vLLM and behind it."""
         return replace(self, num_gpu_blocks=None, max_local_cpu_tokens=None, max_local_cpu_size=None)
 
+    def notes(self, *, has_times: bool) -> tuple[str, ...]:
+        """What a size given does not limit."""
+        if self.num_gpu_blocks is None or self.cpu_tokens is not None:
+            return ()
+        said = "The size limits vLLM's blocks alone: LMCache behind them is unlimited, unless its option"
+        return (f"{said} max_local_cpu_tokens says how much it holds.",)
+
     def cache(self) -> LmcacheCache:
         return LmcacheCache(self)
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from prefixlab.errors import PrefixlabError
 
 
-def check_whole(option: str, value: object, *, least: int, or_none: bool = False) -> None:
-    """Refuses what is no whole number of `least` or more.
+def check_whole(option: str, value: object, *, least: int, most: int | None = None, or_none: bool = False) -> None:
+    """Refuses what is no whole number of `least` or more, and of `most` or less where there is such.
 
     Raises:
         PrefixlabError: it is none.
     """
     if value is None and or_none:
         return
-    if type(value) is not int or value < least:
-        raise PrefixlabError(f"{option}={value!r} cannot be", f"Give a whole number, {least} or more")
+    if type(value) is not int or value < least or (most is not None and value > most):
+        range_ = f"{least} or more" if most is None else f"from {least} to {most}"
+        raise PrefixlabError(f"{option}={value!r} cannot be", f"Give a whole number, {range_}")
 
 
 def check_number(option: str, value: object, *, or_none: bool = False) -> None:

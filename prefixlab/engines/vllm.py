@@ -23,6 +23,7 @@ from typing import ClassVar
 from prefixlab.contracts import EngineCache
 from prefixlab.engine_requests import EngineRequest
 from prefixlab.engines import block_rule
+from prefixlab.engines.option_checks import check_whole
 from prefixlab.engines.vllm_block_pool import BlockPool
 from prefixlab.engines.vllm_sliding_window import SlidingWindowCache
 from prefixlab.errors import PrefixlabError
@@ -33,6 +34,8 @@ LOOKAHEAD_KEYS_FROM = (0, 33)
 """The version from which speculative decoding does not drop a block but has the next token in each block's key."""
 SPARSE_FROM = (0, 23)
 """The first version that may have sparse retention: it is absent in 0.22."""
+MOST_GROUPS = 64
+"""More than the layers of any hybrid make."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +74,7 @@ class Vllm:
             )
         if self.sliding_window is not None and self.sliding_window < 1:
             raise PrefixlabError(f"sliding_window={self.sliding_window} cannot be", "Give 1 token or more")
-        if self.sliding_groups < 1:
-            raise PrefixlabError(f"sliding_groups={self.sliding_groups} cannot be", "Give 1 or more")
+        check_whole("sliding_groups", self.sliding_groups, least=1, most=MOST_GROUPS)
         if self.retention_interval is not None and (
             self.retention_interval < 0 or self.retention_interval % self.block_size
         ):
