@@ -67,6 +67,8 @@ class Parting:
     """The first that are not; empty where the prompt ends."""
     tokens_was: tuple[Token, ...]
     """Those of the earlier request; empty where its prompt, and what it generated, end."""
+    other_ends: bool
+    """Whether the earlier request, with what it generated, ends there."""
     is_in_answer: bool
     """Whether the earlier request's side is in what was generated."""
     is_same_text: bool

@@ -98,6 +98,7 @@ def parting_of(prompt: Prompt, other: Prompt, shared: int, names: Names) -> Part
         tokens_same=tokens_of(mine[ahead_at:at], prompt, names),
         tokens_now=tokens_of(mine[at:next_at], prompt, names),
         tokens_was=tokens_of(yours[at:next_at], prompt, names),
+        other_ends=at >= len(yours),
         is_in_answer=is_in_answer and at < len(yours),
         is_same_text=is_same_text,
     )

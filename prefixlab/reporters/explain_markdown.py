@@ -51,6 +51,8 @@ def _break(found: Explanation) -> list[str]:
     parts += [said] if said else []
     lines = texts(parting, _WIDTH)
     parts += [_fenced(lines)] if lines else []
+    if not (parting.tokens_was or parting.tokens_now):
+        return parts
     rows = [["same", _tokens(parting.tokens_same)]] if parting.tokens_same else []
     rows += [[WAS, _tokens(parting.tokens_was)], [NOW, _tokens(parting.tokens_now)]]
     return [*parts, _table(["", "blocks by id" if parting.of == "blocks" else "tokens by id"], rows)]
@@ -86,7 +88,7 @@ def _blocks(found: Explanation) -> list[str]:
 def _next(found: Explanation) -> list[str]:
     parts = [f"**The next turn:** {' '.join(wording.next_turn(found, code))}"]
     turn = found.next_turn
-    if turn is not None and turn.is_turn and (turn.lost_prompt_tokens or turn.lost_answer_tokens):
+    if turn is not None and turn.is_turn and turn.tokens_was:
         rows = [["here", _tokens(turn.tokens_was)], ["then", _tokens(turn.tokens_now)]]
         parts.append(_table(["", "tokens by id"], rows))
     return parts

@@ -16,8 +16,8 @@ JSON of `explain` (`"schema": "prefixlab.explain/1"`); `version`, `inputs`, `tok
 | `has_answer` | whether the log has what the request generated |
 | `elsewhere` | null, or `id`, `path`, `line`, `model`, `lora`, `salt`, `shared_tokens` of a request of another namespace |
 
-`parting`: `token_index`, `of` (`text`, `decoded`, `ids`, `blocks`), `path`, `role`, `line`, `behind_path`, `in_answer`,
-`same_text`, `text` (`before`, `now`, `was` and whether each `_is_cut`; null without text), and `tokens` (`same`, `now`,
+`parting`: `token_index`, `of` (`text`, `decoded`, `ids`, `blocks`), `path`, `role`, `line`, `behind_path`, `other_ends`,
+`in_answer`, `same_text`, `text` (`before`, `now`, `was` and whether each `_is_cut`; null without text), and `tokens` (`same`, `now`,
 `was`: `[{"id", "text"}]`).
 """  # noqa: E501
 
@@ -71,6 +71,7 @@ def _parting(one: Parting) -> dict[str, Any]:
         "role": one.role,
         "line": one.line,
         "behind_path": one.behind_path,
+        "other_ends": one.other_ends,
         "in_answer": one.is_in_answer,
         "same_text": one.is_same_text,
         "text": text,

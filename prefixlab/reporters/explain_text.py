@@ -98,7 +98,9 @@ def _tokens(tokens: Sequence[Token], room: int) -> str:
 
 
 def token_lines(parting: Parting, width: int) -> list[str]:
-    """The tokens on both sides of the break."""
+    """The tokens on both sides of the break; none of a redacted answer."""
+    if not (parting.tokens_was or parting.tokens_now):
+        return []
     room = width - 2 - _LABEL
     rows = [("same", parting.tokens_same)] if parting.tokens_same else []
     rows += [(WAS, parting.tokens_was), (NOW, parting.tokens_now)]
@@ -171,12 +173,9 @@ def _break(found: Explanation, width: int) -> list[str]:
     said = wording.without_text(found) or wording.same_text(found)
     lines += _paragraph(said, width, "  ", "  ") if said else []
     lines += texts(parting, width)
-    return [
-        *lines,
-        "",
-        "Blocks there, by id" if parting.of == "blocks" else "Tokens there, by id",
-        *token_lines(parting, width),
-    ]
+    tokens = token_lines(parting, width)
+    title = "Blocks there, by id" if parting.of == "blocks" else "Tokens there, by id"
+    return [*lines, "", title, *tokens] if tokens else lines
 
 
 def _why(found: Explanation, width: int) -> list[str]:
@@ -201,7 +200,7 @@ def _next(found: Explanation, width: int) -> list[str]:
     for said in wording.next_turn(found, _show):
         lines += _paragraph(said, width, "  ", "  ")
     turn = found.next_turn
-    if turn is not None and turn.is_turn and (turn.lost_prompt_tokens or turn.lost_answer_tokens):
+    if turn is not None and turn.is_turn and turn.tokens_was:
         room = width - 2 - _LABEL
         lines += [f"  {'here':<{_LABEL - 1}} {_tokens(turn.tokens_was, room)}"]
         lines += [f"  {'then':<{_LABEL - 1}} {_tokens(turn.tokens_now, room)}"]

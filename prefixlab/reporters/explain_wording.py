@@ -18,7 +18,7 @@ MARKS = {
     "evicted": ("e", "evicted", "lost: the cache is too small"),
     "expired": ("x", "expired", "lost: the lifetime is over"),
     "isolated": ("i", "isolated", "lost: another server has it"),
-    "volatile": (".", "volatile", "lost: won back by the fixes of the log's ladder"),
+    "volatile": (".", "volatile", "lost: the log's fixes win it back"),
     "below_minimum": ("m", "below minimum", "lost: under the minimum"),
     "last_token": ("l", "last token", "lost: the last token is always computed"),
     "partial_block": ("p", "partial block", "lost: shared, but no whole block"),
@@ -27,6 +27,7 @@ MARKS = {
 """For each fate its mark in the strip of blocks, its name, and what it means."""
 
 _YEAR_2000 = 946684800
+TURNS = ("user", "assistant", "tool", "function")
 _MOST_TAGS = 6
 _PATH = 38
 
@@ -102,8 +103,8 @@ def _reason(found: Explanation, show: Show, quote: Show) -> str:
         other = f"{show(found.other.id)}{_before(found)}"
         if found.parting is None:
             return f"All of it was sent before, by {other}."
-        if not found.parting.tokens_was:
-            return f"It goes on where {other} ended: all of that is shared. {_nothing_to_win(found)}".rstrip()
+        if found.parting.other_ends:
+            return f"It goes on where {other} ended: all of that is shared."
         shares = f"It shares the first {counted(out.raw_shared_tokens, 'token')} with {other}"
         return f"{shares}. {_parts_at(found, show, quote)}"
     return f"It shares {counted(out.raw_shared_tokens, 'token')} with the request it was matched with."
@@ -122,15 +123,16 @@ def _parts_at(found: Explanation, show: Show, quote: Show) -> str:
         return f"They part over {_kind(cause.row)}."
     where = place(parting, show) if parting is not None else ""
     said = f"They part {where}." if where else "There they part."
-    return f"{said} {_nothing_to_win(found)}".rstrip()
+    return f"{said} {_without_cause(parting)}".rstrip()
 
 
-def _nothing_to_win(found: Explanation) -> str:
-    """What is said of a request whose prompt is not at fault."""
-    out = found.outcome
-    if found.losses.volatile or found.parting is None or found.parting.of != "text" or not out.raw_shared_tokens:
+def _without_cause(parting: Parting | None) -> str:
+    """What is said where the log's ladder has no rung for a break."""
+    if parting is None or parting.of != "text" or parting.is_in_answer:
         return ""
-    return "Nothing behind it is won back by a change of the prompt."
+    if parting.role in TURNS:
+        return "No cause is named there: the conversation goes on with another text."
+    return "The log's ladder names no cause there."
 
 
 def _kind(row: Field | Break) -> str:
