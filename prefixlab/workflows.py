@@ -9,8 +9,8 @@ from typing import Any, BinaryIO, NamedTuple
 from prefixlab import __version__
 from prefixlab.attribution.boundary import boundary_break
 from prefixlab.attribution.families import Families, families_of
+from prefixlab.attribution.ladder import Ladder, climb
 from prefixlab.attribution.losses import losses_of
-from prefixlab.attribution.volatile_fields import Ladder, find_fields
 from prefixlab.bill import UNPRICED, Bill, PromptTokens, Rates, input_bill
 from prefixlab.contracts import Engine
 from prefixlab.deployments import Deployment, Served, deployment_of, engine_of, serve_fixed, serve_log
@@ -65,7 +65,7 @@ def analyse(
     families = families_of(prompts, matches)
     outcomes = _outcomes(prompts, matches, served, engine)
     again = partial(serve_fixed, deployment) if deployment.is_limited else None
-    ladder = find_fields(
+    ladder = climb(
         prompts,
         matches,
         families,
@@ -107,7 +107,7 @@ def report_of(found: Analysis, settings: AuditSettings) -> Report:
     models, taken, matches, deployment, served, families, outcomes, ladder, losses = found
     prompts = taken.prompts
     engine = deployment.engine
-    boundary = boundary_break(prompts, matches, outcomes, models.decode, len(ladder.fields) + 1)
+    boundary = boundary_break(prompts, matches, outcomes, models.decode, len(ladder.fields) + len(ladder.breaks) + 1)
     return Report(
         version=__version__,
         inputs=taken.inputs,
@@ -118,7 +118,7 @@ def report_of(found: Analysis, settings: AuditSettings) -> Report:
         warm=_warm(outcomes, prompts, families.numbers),
         losses=Losses(*[sum(column) for column in zip(*losses, strict=True)]) if losses else Losses(),
         fields=ladder.fields,
-        breaks=() if boundary is None else (boundary,),
+        breaks=ladder.breaks if boundary is None else (*ladder.breaks, boundary),
         observed=_observed(prompts, outcomes),
         requests=_rows(prompts, outcomes, losses, ladder),
         notes=(
@@ -171,6 +171,8 @@ def _described(settings: AuditSettings, deployment: Deployment, served: Served) 
             "model": memory.model,
             "dtype": memory.dtype,
         }
+    if _is_hosted(engine):
+        described["provider"] = engine.profile.provider  # type: ignore[attr-defined]
     if settings.engine_options:
         described["options"] = {key: str(value) for key, value in settings.engine_options.items()}
     lifetime = deployment.lifetime if deployment.lifetime is not None else getattr(engine, "ttl", None)
@@ -280,13 +282,7 @@ def _unnamed(ladder: Ladder) -> list[str]:
     if ladder.tried:
         names = ", ".join([f"`{name}`" for name in dict.fromkeys(ladder.tried)])
         said.append(f"Moving {names} wins nothing over the log as a whole: what some requests gain others lose.")
-    count = sum(ladder.unnamed.values())
-    if not count:
-        return said
-    part = counted(count, "request parts", "requests part")
-    places = " and ".join([path for path, _ in ladder.unnamed.most_common(2)])
-    where = f"from earlier ones at {places}, ahead of text that is the same again"
-    return [*said, f"{part} {where}, over an order, blanks or a form, not over a value; see `first_seen`."]
+    return said
 
 
 def _warm(outcomes: Sequence[Outcome], prompts: Sequence[Prompt], families: Sequence[int]) -> Totals:

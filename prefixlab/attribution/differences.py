@@ -69,7 +69,7 @@ def differences(prompt: Prompt, other: Prompt, enough: int = 1) -> list[Differen
         if is_turn(mine) and not _has_stable(ours[number + 1 :], enough):
             break
         at = 0
-        for start, end, other_start, other_end in _unlike_runs(mine.runs, yours.runs):
+        for start, end, other_start, other_end in unlike_runs(mine.runs, yours.runs):
             passed(mine, at, start)
             found.append((number, start, end, other_start, other_end))
             same.append(0)
@@ -124,7 +124,7 @@ def first_unlike(ours: Sequence[Piece], theirs: Sequence[Piece]) -> int:
     return min(len(ours), len(theirs))
 
 
-def _unlike_runs(ours: tuple[Run, ...], theirs: tuple[Run, ...]) -> list[tuple[int, int, int, int]]:
+def unlike_runs(ours: tuple[Run, ...], theirs: tuple[Run, ...]) -> list[tuple[int, int, int, int]]:
     """Half-open ranges of runs that differ, in both."""
     if len(ours) == len(theirs):
         unlike = list(compress(range(len(ours)), map(is_not, ours, theirs)))

@@ -7,7 +7,7 @@ and takes its label along.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from prefixlab.attribution.fixed_log import FixedLog
@@ -47,16 +47,24 @@ class FixReplay:
     """
 
     def __init__(
-        self, prompts: Sequence[Prompt], located: Located, engine: Engine, encode: Encode, *, cuts: bool
+        self,
+        prompts: Sequence[Prompt],
+        located: Located,
+        engine: Engine,
+        encode: Encode,
+        *,
+        cuts: bool,
+        fixed: Mapping[Hole, Target] | None = None,
     ) -> None:
-        """`cuts` says that text may be encoded piecewise at any blank behind a non-blank."""
+        """`cuts` says that text may be encoded piecewise at any blank behind a non-blank. `fixed` are holes that are
+        fixed already."""
         self._prompts = prompts
         self._located = located
         self._engine = engine
         self._encode = encode
         self._cuts = cuts
         self._remembered: dict[object, list[bytes]] = {}
-        self._fixed: dict[Hole, Target] = {}
+        self._fixed: dict[Hole, Target] = dict(fixed or {})
         self._sure: dict[Run, bytes] = {}
         self._unlike = 0
         self._moves: dict[object, list[_Move | None]] = {}
@@ -77,6 +85,15 @@ class FixReplay:
         if trial == count:
             return target, newest if target == "newest" else own
         return target, self._replay(self._fixed, count)
+
+    @property
+    def fixed(self) -> Mapping[Hole, Target]:
+        """The holes that are fixed, and where their values went."""
+        return self._fixed
+
+    def again(self) -> Replayed:
+        """Replay the log with what is fixed so far."""
+        return self._replay(self._fixed, len(self._prompts))
 
     def _replay(self, fixed: dict[Hole, Target], count: int) -> Replayed:
         places: dict[Site, dict[int, Target]] = {}
@@ -135,7 +152,7 @@ class FixReplay:
         return replayed
 
     def _served(self, log: FixedLog) -> list[int]:
-        """What an unlimited cache reuses, where that is not told by what is shared; the logged length sets the limit."""
+        """What an unlimited cache reuses, where what is shared does not tell it; the logged length sets the limit."""
         cache, step = self._engine.unlimited().cache(), self._engine.granularity
         served = [cache.serve(request) or 0 for request in log.requests(log.matches)]
         return [

@@ -17,7 +17,7 @@ OfPrompt = Callable[[int], bytes | None]
 
 
 class FixedReuse(NamedTuple):
-    """What became of all tokens of a log with fixes. Its prompts may be a little longer or shorter than those logged."""
+    """What became of all tokens of a log with fixes. Its prompts may be a little longer or shorter than logged."""
 
     cached_tokens: int
     written_tokens: int

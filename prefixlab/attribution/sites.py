@@ -7,7 +7,6 @@ that always has as many lines. It has one identity across the log and is looked 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -19,6 +18,9 @@ from prefixlab.records import Origin, Prompt, Run
 
 MOST_PLACES = 256
 """Places of a log that are told apart; a log with more of them has other texts, not values in a text."""
+
+PARAMETERS = "chat_template_kwargs"
+"""Where parameters of a request that reach its chat template come from; they are no values in a text."""
 
 WORDINGS = 48
 """Distinct wordings of a place from which its template is made."""
@@ -167,6 +169,21 @@ def located(place: Place, prompts: Sequence[Prompt], families: Sequence[int]) ->
     return found
 
 
+def relocated(sites: Located, before: Sequence[Prompt], prompts: Sequence[Prompt], families: Sequence[int]) -> Located:
+    """The same sites in prompts of which some are others than those before."""
+    moved: Located = {}
+    for site, found in sites.items():
+        here: list[Found | None] = []
+        for one, was, prompt, family in zip(found, before, prompts, families, strict=True):
+            if prompt is was:
+                here.append(one)
+                continue
+            where = site.place.find(prompt) if family in site.place.families else None
+            here.append(None if where is None else site.values_in(prompt, where))
+        moved[site] = here
+    return moved
+
+
 def count_breaks(
     sites: Located, prompts: Sequence[Prompt], partners: Sequence[int | None], matches: Sequence[Match]
 ) -> None:
@@ -202,16 +219,16 @@ class Places:
     def __init__(self, block_tokens: int) -> None:
         self._enough = max(block_tokens, 16)
         self._places: dict[tuple[Origin, Run | None, Run | None], Place] = {}
-        self.unnamed: Counter[str] = Counter()
-        """Requests by the path at which their prefix ends for a reason that is no value: an order, blanks, a form."""
+        self.unnamed: set[int] = set()
+        """Requests whose prefix ends for a reason that is no value: an order, blanks, a form."""
 
     def __iter__(self) -> Iterator[Place]:
         return iter(self._places.values())
 
-    def collect(self, family: int, skeleton: frozenset[Run], prompt: Prompt, other: Prompt) -> None:
+    def collect(self, number: int, family: int, skeleton: frozenset[Run], prompt: Prompt, other: Prompt) -> None:
         """Compare a prompt with an earlier one of its family and note the places at which they differ."""
         found = differences(prompt, other, self._enough)
-        for number, difference in enumerate(found):
+        for at, difference in enumerate(found):
             # What people and tools say differs of itself; it is a field only ahead of text that the application wrote.
             said = is_turn(prompt.pieces[difference.piece])
             behind = difference.stable_behind if said else difference.same_behind
@@ -221,9 +238,8 @@ class Places:
             if place is not None:
                 place.families.add(family)
                 place.times += 1
-            elif not number:
-                origin = prompt.pieces[difference.piece].origin
-                self.unnamed[origin.path or origin.role] += 1
+            elif not at:
+                self.unnamed.add(number)
 
     def _place(
         self,
@@ -235,6 +251,8 @@ class Places:
     ) -> Place | None:
         """The place of a difference, or None where it is no matter of a value."""
         piece = prompt.pieces[difference.piece]
+        if any([span.origin.path.startswith(PARAMETERS) for span in piece.spans]):
+            return None
         runs, others = piece.runs, other.pieces[difference.piece].runs
         start, end = _widened(runs, difference.start, difference.end, skeleton)
         before = runs[start - 1] if start else None
@@ -262,9 +280,9 @@ def collect_places(
 ) -> Places:
     """Compare each prompt with its partner and collect the places at which they part."""
     places = Places(block_tokens)
-    for prompt, partner, family in zip(prompts, partners, families.numbers, strict=True):
+    for number, (prompt, partner, family) in enumerate(zip(prompts, partners, families.numbers, strict=True)):
         if partner is not None and prompt.unit == 1:
-            places.collect(family, families.skeletons[family], prompt, prompts[partner])
+            places.collect(number, family, families.skeletons[family], prompt, prompts[partner])
     return places
 
 

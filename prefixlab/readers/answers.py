@@ -31,6 +31,15 @@ def chat_output(response: dict[str, Any] | None) -> Output | None:
     return message_output(message, reason)
 
 
+def told_output(record: dict[str, Any]) -> Output | None:
+    """The answer that stands as bare text beside a request."""
+    for key in ("response_text", "output_text"):
+        text = record.get(key)
+        if type(text) is str and text:
+            return Output(text, None, scalar(record.get("finish_reason")))
+    return None
+
+
 def message_output(message: dict[str, Any], finish_reason: str | None = None) -> Output | None:
     """The answer that an assistant message holds, if it is text alone."""
     text = message.get("content")

@@ -8,12 +8,12 @@ from typing import Any
 
 from prefixlab.contracts import ReadOptions
 from prefixlab.readers import anthropic
-from prefixlab.readers.answers import chat_output
+from prefixlab.readers.answers import chat_output, told_output
 from prefixlab.readers.complaints import bad_record, shown
 from prefixlab.readers.envelope import Envelope, Record, as_object, envelope_of
 from prefixlab.readers.facts import make_request
 from prefixlab.readers.messages import check_messages, check_settings, is_converse
-from prefixlab.records import Chat, Location, Request
+from prefixlab.records import Chat, Location, Output, Request
 
 _PARAMETERS = ("model_parameters", "proxy_server_request", "optional_params")
 """Where gateways keep the tools of a request whose messages they log by themselves."""
@@ -48,7 +48,7 @@ class OpenAIChat:
         else:
             check_settings(envelope.body, where)
             chat = Chat(messages, *_settings(envelope), paths)
-        return make_request(envelope, where, options, chat, chat_output(envelope.response))
+        return make_request(envelope, where, options, chat, _answer(envelope))
 
 
 def _logged_messages(body: Record, where: Location) -> tuple[Any, tuple[str, ...] | None]:
@@ -95,6 +95,10 @@ def _tools_beside(body: Record) -> Iterator[Any]:
             tools = (as_object(body[key]) or {}).get("tools")
             if tools:
                 yield tools
+
+
+def _answer(envelope: Envelope) -> Output | None:
+    return chat_output(envelope.response) or told_output(envelope.record)
 
 
 FORMAT = OpenAIChat()

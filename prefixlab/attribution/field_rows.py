@@ -1,0 +1,142 @@
+"""Rows of values in the ladder: what a value is called, where it stands, what it costs, what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from prefixlab.attribution.fix_replay import Encode, Hole, Target
+from prefixlab.attribution.severity import severity_of
+from prefixlab.attribution.sites import Found
+from prefixlab.attribution.value_kinds import kind_of
+from prefixlab.findings import Field, Outcome
+from prefixlab.records import TOKEN_BYTES, Origin, Prompt
+
+EXAMPLES = 3
+
+
+class FieldStep(NamedTuple):
+    """A value fixed: where it went, and the aligned tokens that this won."""
+
+    hole: Hole
+    target: Target
+    gain: int
+
+
+class Reached(NamedTuple):
+    """Where the log is once a step is taken, as shares of the tokens as logged."""
+
+    reuse: float
+    cached_reuse: float
+    prompt_tokens: int
+    warm: int
+    """Requests that meet a warm cache."""
+
+
+def field_row(
+    step: FieldStep,
+    rank: int,
+    reached: Reached,
+    prompts: Sequence[Prompt],
+    outcomes: Sequence[Outcome],
+    found: Sequence[Found | None],
+    encode: Encode,
+    partner: str,
+) -> Field:
+    """The row of a value. `found` is where its site stands in each prompt; `partner` names the value without which this
+    one wins nothing."""
+    hole = step.hole
+    site, number = hole
+    standing = [(prompt, one) for prompt, one in zip(prompts, found, strict=True) if one is not None]
+    shown_in = standing[0]
+    origin = origin_of(hole, *shown_in)
+    distinct = dict.fromkeys([one.values[number] for _, one in standing])
+    kind = kind_of(list(distinct)[:1000])
+    name = name_of(hole)
+    first = site.first[number]
+    return Field(
+        rank=rank,
+        name=name,
+        kind=kind,
+        path=origin.path,
+        line=_line_in_text(hole, *shown_in),
+        token_index=site.token_index if first and site.token_index >= 0 else _token_index(hole, *shown_in, encode),
+        requests=site.broken[number],
+        distinct_values=len(distinct),
+        examples=tuple([value.strip()[:200] for value in list(distinct)[:EXAMPLES]]),
+        lost_tokens=sum([outcomes[one].prompt_tokens - outcomes[one].raw_shared_tokens for one in first]),
+        recoverable_tokens=step.gain,
+        reuse_after_fix=reached.reuse,
+        cached_reuse_after_fix=reached.cached_reuse,
+        level=level_of(origin.role),
+        severity=severity_of(step.gain / reached.prompt_tokens, site.broken[number] / (reached.warm or 1), step.gain),
+        confidence="high" if len(distinct) >= 3 and kind != "text" else "medium",
+        advice=_advice(name, kind, step.target, origin.role, partner),
+    )
+
+
+def level_of(role: str) -> str:
+    """The coarse label that hosted providers use for the part of a request that changed."""
+    if role in ("system", "developer"):
+        return "system_changed"
+    return "tools_changed" if role == "tools" else "messages_changed"
+
+
+def origin_of(hole: Hole, prompt: Prompt, found: Found) -> Origin:
+    """Where the value came from; a piece may hold text of several origins."""
+    left = len(_text_before(hole, prompt, found))
+    for span in prompt.pieces[found.piece].spans:
+        left -= span.chars
+        if left < 0:
+            return span.origin
+    return hole.site.origin
+
+
+def _line_in_text(hole: Hole, prompt: Prompt, found: Found) -> int:
+    """The line of the value in the text at its JSON path, from 1."""
+    return _text_before(hole, prompt, found).count("\n") + 1
+
+
+def _text_before(hole: Hole, prompt: Prompt, found: Found) -> str:
+    """The piece's text ahead of the value."""
+    runs = prompt.pieces[found.piece].runs[: found.start]
+    return "".join([run.text for run in runs]) + _literals_before(hole, found.values)
+
+
+def _token_index(hole: Hole, prompt: Prompt, found: Found, encode: Encode) -> int:
+    """The token at which the value starts, from 0."""
+    pieces = prompt.pieces
+    ahead = sum([piece.token_count for piece in pieces[: found.piece]])
+    ahead += sum([len(run.tokens) for run in pieces[found.piece].runs[: found.start]]) // TOKEN_BYTES
+    text = _literals_before(hole, found.values).rstrip(" ")
+    return ahead + sum([len(run.tokens) for run in encode(text, hole.site.origin)]) // TOKEN_BYTES
+
+
+def _literals_before(hole: Hole, values: tuple[str, ...]) -> str:
+    """The text of the site's line ahead of a hole."""
+    literals = hole.site.template.literals
+    ahead = zip(literals, values[: hole.number], strict=False)
+    return "".join([literal + value for literal, value in ahead]) + literals[hole.number]
+
+
+def name_of(hole: Hole) -> str:
+    """What the text calls a value, else where it stands."""
+    origin = hole.site.origin
+    return hole.site.label(hole.number) or f"value in {origin.path or origin.role}"
+
+
+def _advice(name: str, kind: str, target: Target, role: str, partner: str) -> str:
+    if role == "prompt":
+        where = "to the end of the prompt"
+    elif target == "newest":
+        where = "to the end of the newest user message"
+    else:
+        where = "to the end of its own message"
+    said = f"Move {name!r} {where}, behind the text that stays the same."
+    if partner:
+        said += f" It pays only together with {partner!r}, right behind it."
+    if kind in ("clock", "date", "age"):
+        return said + " If the model needs only the day, give the day: it then changes once in 24 hours."
+    if kind in ("uuid", "id", "counter"):
+        return said + " If the model does not need it, leave it to the request's metadata."
+    return said

@@ -1,0 +1,282 @@
+"""The ladder: every cause of a lost prefix in the order to fix it, front to back, with what each fix gives.
+
+It is measured, not estimated: the log is replayed with the first cause fixed, then with the first two, and so on. What
+a step adds is its row's recoverable tokens, so the rows add up to the whole volatile loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from prefixlab.attribution.break_rows import break_row, tool_text_row
+from prefixlab.attribution.families import Families
+from prefixlab.attribution.field_rows import FieldStep, Reached, field_row, name_of
+from prefixlab.attribution.fix_replay import Encode, FixReplay, Hole, Replayed, Target
+from prefixlab.attribution.fixed_log import FixedLog, FixedReuse
+from prefixlab.attribution.restored_prompts import Restorer
+from prefixlab.attribution.sites import (
+    Found,
+    Located,
+    Place,
+    collect_places,
+    count_breaks,
+    located,
+    partners_of,
+    relocated,
+)
+from prefixlab.attribution.structural_breaks import Structural, Structures, structures_of
+from prefixlab.contracts import Engine
+from prefixlab.findings import Break, Field, Outcome
+from prefixlab.prefix_tree import Match
+from prefixlab.records import Prompt
+
+MOST_FIELDS = 8
+"""Fields that are replayed; the rest of a log with more stays in `first_seen`."""
+
+TRIAL_REQUESTS = 256
+"""Requests on which the place of a moved value is chosen."""
+
+PLACES_LOOKED_INTO = 24
+"""Places that are looked into, those first that differ in most requests."""
+
+
+class Ladder(NamedTuple):
+    """The causes by rank and what every request could reuse with all of them fixed."""
+
+    fields: tuple[Field, ...]
+    breaks: tuple[Break, ...]
+    aligned_if_fixed: list[int]
+    shared_if_fixed: list[int]
+    field_of: dict[int, str]
+    """Request number to the name of the field, or the kind of the break, at which its prefix ends."""
+    if_fixed: FixedReuse
+    """The whole log with all causes fixed."""
+    tried: list[str]
+    """Names of values whose move does not pay."""
+    targets: Mapping[Hole, Target]
+    """Where the value of each field goes, by rank."""
+    sites: Located
+    structures: Structures
+
+
+class Step(NamedTuple):
+    """A cause fixed: the aligned tokens that this won, and the cached tokens of the log with it and those before it."""
+
+    cause: Hole | Structural
+    target: Target
+    gain: int
+    cached: int
+
+
+def climb(
+    prompts: Sequence[Prompt],
+    matches: Sequence[Match],
+    families: Families,
+    outcomes: Sequence[Outcome],
+    engine: Engine,
+    encode: Encode,
+    *,
+    cuts: bool,
+    serve: Callable[[FixedLog], FixedReuse] | None = None,
+    written: int = 0,
+) -> Ladder:
+    """Find the causes of a log's misses and measure what fixing them gives, front to back.
+
+    `cuts` says that text may be encoded piecewise at any blank behind a non-blank. `serve` serves a log with
+    fixes; None where all that is aligned is cached. `written` is what the log as it is writes to the cache.
+    """
+    partners = partners_of(matches, families.numbers)
+    places = collect_places(prompts, partners, families, engine.granularity)
+    sites = _sites(places, prompts, families.numbers)
+    count_breaks(sites, prompts, partners, matches)
+    structures = structures_of(prompts, matches, families, partners, frozenset(places.unnamed))
+    climber = _Climber(prompts, families, outcomes, engine, encode, cuts, sites, structures)
+    best = [outcome.aligned_tokens for outcome in outcomes]
+    shared = [outcome.raw_shared_tokens for outcome in outcomes]
+    steps: list[Step] = []
+    paid = 0
+    use = FixedReuse(sum([outcome.cached_tokens for outcome in outcomes]), written, _prompt_tokens(outcomes))
+    most = sum(best)
+    reached, reached_shared, reached_use = best, shared, use
+    for cause in _candidates(sites, structures, outcomes):
+        target, replayed = climber.fix(cause, best)
+        aligned = climber.aligned(replayed)
+        better = [max(pair) for pair in zip(best, aligned, strict=True)]
+        gain = sum(better) - sum(best)
+        best = better
+        if gain:
+            use = FixedReuse(sum(best), 0, use.prompt_tokens) if serve is None else serve(replayed.log)
+        steps.append(Step(cause, target, gain, use.cached_tokens))
+        if gain and sum(aligned) > most:
+            # Some requests win by a fix and others lose by it; a step counts once the log as a whole has won.
+            most, paid = sum(aligned), len(steps)
+            reached, reached_shared, reached_use = best, replayed.shared_tokens, use
+        # A replay holds its whole log; the next one need not stand beside it.
+        del replayed
+    rest = steps[paid:]
+    del steps[paid:]
+    rows = _rows(steps, rest, prompts, families.numbers, outcomes, sites, encode)
+    return Ladder(
+        tuple([row for row in rows if isinstance(row, Field)]),
+        tuple([row for row in rows if isinstance(row, Break)]),
+        reached,
+        reached_shared,
+        _field_of(steps, rest, sites),
+        reached_use,
+        [name_of(step.cause) for step in rest if isinstance(step.cause, Hole)],
+        {step.cause: step.target for step in steps if isinstance(step.cause, Hole)},
+        sites,
+        structures,
+    )
+
+
+class _Climber:
+    """Fixes one cause more at a time and replays the log."""
+
+    def __init__(
+        self,
+        prompts: Sequence[Prompt],
+        families: Families,
+        outcomes: Sequence[Outcome],
+        engine: Engine,
+        encode: Encode,
+        cuts: bool,
+        sites: Located,
+        structures: Structures,
+    ) -> None:
+        self._prompts = prompts
+        self._families = families
+        self._outcomes = outcomes
+        self._engine = engine
+        self._encode = encode
+        self._cuts = cuts
+        self._sites = sites
+        self._restorer = Restorer(prompts, structures, encode)
+        self._undone: list[Structural] = []
+        self._restored: Sequence[Prompt] = prompts
+        self._replay = FixReplay(prompts, sites, engine, encode, cuts=cuts)
+
+    def fix(self, cause: Hole | Structural, best: Sequence[int]) -> tuple[Target, Replayed]:
+        """Fix a cause beside those before it."""
+        if isinstance(cause, Hole):
+            return self._replay.fix(cause, TRIAL_REQUESTS, best)
+        self._undone.append(cause)
+        self._restored = self._restorer.restored(self._undone)
+        sites = relocated(self._sites, self._prompts, self._restored, self._families.numbers)
+        fixed = self._replay.fixed
+        self._replay = FixReplay(self._restored, sites, self._engine, self._encode, cuts=self._cuts, fixed=fixed)
+        return "own", self._replay.again()
+
+    def aligned(self, replayed: Replayed) -> list[int]:
+        """What an unlimited cache reuses of every request, at most what its length as logged allows."""
+        step = self._engine.granularity
+        aligned = [
+            min(tokens, max(outcome.prompt_tokens - 1, 0) // step * step)
+            for tokens, outcome in zip(replayed.aligned_tokens, self._outcomes, strict=True)
+        ]
+        if not self._engine.is_rule_exact:
+            return aligned
+        # What is shared no further than as logged is not won by a fix, whatever the engine denies of it.
+        return [
+            tokens if shared > outcome.raw_shared_tokens else min(tokens, outcome.aligned_tokens)
+            for tokens, shared, outcome in zip(aligned, replayed.shared_tokens, self._outcomes, strict=True)
+        ]
+
+
+def _prompt_tokens(outcomes: Sequence[Outcome]) -> int:
+    return sum([outcome.prompt_tokens for outcome in outcomes])
+
+
+def _candidates(sites: Located, structures: Structures, outcomes: Sequence[Outcome]) -> list[Hole | Structural]:
+    """The causes worth fixing, front to back."""
+    holes = []
+    for site in sites:
+        for number in range(site.holes):
+            if site.broken[number]:
+                lost = sum([outcomes[request].prompt_tokens for request in site.first[number]])
+                holes.append((lost, site.broken[number], Hole(site, number)))
+    worth = sorted(holes, key=lambda row: (row[0], row[1]), reverse=True)[:MOST_FIELDS]
+    chosen = {hole for _, _, hole in worth}
+    causes: list[tuple[tuple[int, int], int, Hole | Structural]] = []
+    for _, _, hole in holes:
+        if hole in chosen:
+            causes.append((_position(sites[hole.site]), len(causes), hole))
+    causes += [(one.position, -1, one) for one in structures.breaks]
+    return [cause for _, _, cause in sorted(causes, key=lambda row: row[:2])]
+
+
+def _rows(
+    steps: Sequence[Step],
+    rest: Sequence[Step],
+    prompts: Sequence[Prompt],
+    families: Sequence[int],
+    outcomes: Sequence[Outcome],
+    sites: Located,
+    encode: Encode,
+) -> list[Field | Break]:
+    """The rows of the ladder; behind them structural breaks that cost tokens and that no fix wins back."""
+    prompt_tokens = _prompt_tokens(outcomes) or 1
+    reused = sum([outcome.aligned_tokens for outcome in outcomes])
+    warm = len(outcomes) - len(set(zip([prompt.namespace for prompt in prompts], families, strict=True)))
+    rows: list[Field | Break] = []
+    recovered = 0
+    cached = sum([outcome.cached_tokens for outcome in outcomes])
+    for at, (cause, target, gain, now_cached) in enumerate(steps):
+        recovered += gain
+        cached = now_cached
+        reached = Reached((reused + recovered) / prompt_tokens, cached / prompt_tokens, prompt_tokens, warm)
+        if isinstance(cause, Structural):
+            rows.append(break_row(cause, at + 1, gain, reached, prompts, outcomes))
+            continue
+        after = steps[at + 1].cause if at + 1 < len(steps) else None
+        partner = name_of(after) if isinstance(after, Hole) and not gain else ""
+        step = FieldStep(cause, target, gain)
+        row = field_row(step, at + 1, reached, prompts, outcomes, sites[cause.site], encode, partner)
+        rows.append(tool_text_row(row) if cause.site.origin.role == "tools" else row)
+    reached = Reached((reused + recovered) / prompt_tokens, cached / prompt_tokens, prompt_tokens, warm)
+    for left in rest:
+        if isinstance(left.cause, Structural) and left.cause.first:
+            rows.append(break_row(left.cause, len(rows) + 1, 0, reached, prompts, outcomes))
+    return rows
+
+
+def _field_of(steps: Sequence[Step], rest: Sequence[Step], sites: Located) -> dict[int, str]:
+    """What ends the prefix of each request, where it is known."""
+    named: dict[int, str] = {}
+    for step in [*steps, *rest]:
+        if isinstance(step.cause, Structural):
+            for request in step.cause.first:
+                named.setdefault(request, step.cause.kind)
+    for step in steps:
+        if isinstance(step.cause, Hole):
+            for request in step.cause.site.first[step.cause.number]:
+                named.setdefault(request, name_of(step.cause))
+    return named
+
+
+def _sites(places: Iterable[Place], prompts: Sequence[Prompt], families: Sequence[int]) -> Located:
+    """The sites of the places that differ most often, front to back; of places that overlap the more frequent."""
+    kept: Located = {}
+    for place in sorted(places, key=lambda place: -place.times)[:PLACES_LOOKED_INTO]:
+        found = located(place, prompts, families)
+        if not any([_overlap(one, other) for one in found.values() for other in kept.values()]):
+            kept.update(found)
+    return dict(sorted(kept.items(), key=lambda item: _position(item[1])))
+
+
+def _overlap(one: Sequence[Found | None], other: Sequence[Found | None]) -> bool:
+    """Whether two sites stand at the same text in some prompt."""
+    return any(
+        mine.piece == yours.piece and mine.start < yours.end and yours.start < mine.end
+        for mine, yours in zip(one, other, strict=True)
+        if mine is not None and yours is not None
+    )
+
+
+def _position(found: Sequence[Found | None]) -> tuple[int, int]:
+    """Piece and run of a site's first appearance."""
+    for one in found:
+        if one is not None:
+            return one.piece, one.start
+    return 1 << 30, 0

@@ -1,0 +1,253 @@
+"""Prompts with structural breaks undone: what changed is as the earlier request had it.
+
+A request takes from its base, as that is itself restored, all that is equal and all that a fixed break changed; the
+rest is its own. So a history that is cut again and again grows on, and an order that was shown first stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from prefixlab.attribution.differences import is_turn
+from prefixlab.attribution.fix_replay import Encode
+from prefixlab.attribution.parts import parts_of
+from prefixlab.attribution.structural_breaks import Structural, Structures
+from prefixlab.attribution.structure import IMAGE, Comparison, Region, Runs, aligned
+from prefixlab.records import Origin, Piece, Prompt, Run, Span
+
+_Atom = tuple[Run, Piece, int]
+"""A run with the piece it is from, and its number there."""
+
+
+class _Restored(NamedTuple):
+    """A prompt's runs once it is restored, and where each run of the prompt as logged is now."""
+
+    atoms: list[_Atom]
+    starts: list[int]
+
+
+class Restorer:
+    """Restores the prompts of a log with more and more breaks undone."""
+
+    def __init__(self, prompts: Sequence[Prompt], structures: Structures, encode: Encode) -> None:
+        self._prompts = prompts
+        self._encode = encode
+        self._structures = structures
+
+    def restored(self, fixed: Sequence[Structural]) -> list[Prompt]:
+        """The prompts with these breaks undone; those that none of them touches are the same objects."""
+        undone = {id(one) for one in fixed if one.kind != "image_position" and not one.moved}
+        built: list[_Restored | None] = []
+        prompts: list[Prompt] = []
+        for number, prompt in enumerate(self._prompts):
+            base, comparison = self._structures.bases[number], self._structures.comparisons[number]
+            of_base = None if base is None else built[base]
+            regions: list[tuple[Region, bool]] = []
+            if comparison is not None:
+                regions = [
+                    (region, id(self._structures.key_of.get((number, at))) in undone)
+                    for at, region in enumerate(comparison.regions)
+                ]
+            if base is None or (of_base is None and not any([is_fixed for _, is_fixed in regions])):
+                built.append(None)
+                prompts.append(prompt)
+                continue
+            if comparison is None:
+                mine, yours = Runs(prompt.pieces), Runs(self._prompts[base].pieces)
+                comparison = Comparison(mine, yours, tuple(aligned(mine, yours)))
+                regions = [(region, False) for region in comparison.regions]
+            one = _build(comparison, regions, of_base)
+            built.append(one)
+            prompts.append(_prompt(prompt, one.atoms))
+        if any([one.kind == "image_position" for one in fixed]):
+            prompts = [_with_images_behind(prompt) for prompt in prompts]
+        for addition in [one.moved for one in fixed if one.moved]:
+            prompts = [self._with_addition_behind(prompt, addition) for prompt in prompts]
+        return prompts
+
+    def _with_addition_behind(self, prompt: Prompt, addition: str) -> Prompt:
+        """The prompt with an addition at the head of its newest user message set behind that message's own text."""
+        pieces = list(prompt.pieces)
+        for number in range(len(pieces) - 1, -1, -1):
+            piece = pieces[number]
+            if piece.origin.role == "user" and len(piece.spans) == 1:
+                if not piece.text.startswith(addition):
+                    return prompt
+                text = piece.text[len(addition) :].strip() + "\n" + addition.strip()
+                runs = self._encode(text, piece.origin)
+                pieces[number] = Piece((Span(piece.origin, sum([len(run.text) for run in runs])),), runs)
+                return _like(prompt, tuple(pieces))
+        return prompt
+
+
+def _build(comparison: Comparison, regions: Sequence[tuple[Region, bool]], base: _Restored | None) -> _Restored:
+    mine, yours = comparison.mine, comparison.yours
+    theirs = base if base is not None else _Restored(_atoms(yours), list(range(len(yours.runs) + 1)))
+    ours = _atoms(mine)
+    atoms: list[_Atom] = []
+    starts: list[int] = []
+    other = 0
+
+    def take(other_end: int) -> None:
+        """Equal runs: the base's, with what was restored between them."""
+        first = theirs.starts[other]
+        starts.extend([len(atoms) + theirs.starts[place] - first for place in range(other, other_end)])
+        atoms.extend(theirs.atoms[first : theirs.starts[other_end]])
+
+    for region, is_fixed in regions:
+        take(region.other_start)
+        if not is_fixed:
+            starts.extend(range(len(atoms), len(atoms) + region.end - region.start))
+            atoms.extend(ours[region.start : region.end])
+        elif region.kind == "tool_set":
+            starts.extend([len(atoms)] * (region.end - region.start))
+            atoms.extend(_grown_tools(mine, yours, region, theirs))
+        else:
+            behind = theirs.atoms[theirs.starts[region.other_start] : theirs.starts[region.other_end]]
+            kept = _new_behind(mine, yours, region) if region.kind == "turn_rerendered" else region.end
+            starts.extend([len(atoms)] * (kept - region.start))
+            atoms.extend(behind)
+            starts.extend(range(len(atoms), len(atoms) + region.end - kept))
+            atoms.extend(ours[kept : region.end])
+        other = region.other_end
+    take(len(yours.runs))
+    starts.append(len(atoms))
+    return _Restored(atoms, starts)
+
+
+def _new_behind(mine: Runs, yours: Runs, region: Region) -> int:
+    """Where new text begins in a region at the end of the base: behind what its last text began with."""
+    if region.other_end < len(yours.runs):
+        return region.end
+    rest = yours.text(region.other_start, region.other_end)
+    text = ""
+    for at in range(region.start, region.end):
+        text += mine.runs[at].text
+        if not rest.startswith(text):
+            return at
+    return region.end
+
+
+def _grown_tools(mine: Runs, yours: Runs, region: Region, theirs: _Restored) -> list[_Atom]:
+    """The base's tools that are still there, in its order, then the new ones, then what stands behind the list."""
+    our_tools, our_end = _tool_runs(mine)
+    their_tools, _ = _tool_runs(yours)
+    ours = _atoms(mine)
+    names = [mine.text(*span).strip() for span in our_tools]
+    earlier = [yours.text(*span).strip() for span in their_tools]
+    kept = [span for span, text in zip(their_tools, earlier, strict=True) if text in names]
+    new = [span for span, text in zip(our_tools, names, strict=True) if text not in earlier]
+    start = our_tools[0][0]
+    atoms = ours[region.start : start]
+    for first, end in kept:
+        atoms.extend(theirs.atoms[theirs.starts[first] : theirs.starts[end]])
+    for first, end in new:
+        atoms.extend(ours[first:end])
+    return atoms + ours[our_end : region.end]
+
+
+def _tool_runs(runs: Runs) -> tuple[list[tuple[int, int]], int]:
+    """The runs of each tool, and the end of the last one."""
+    spans: list[tuple[int, int]] = []
+    for number, piece in enumerate(runs.pieces):
+        at = 0
+        for origin, chars in piece.spans:
+            if origin.role == "tools":
+                spans.append(_runs_between(runs, number, at, at + chars))
+            at += chars
+    return spans, spans[-1][1]
+
+
+def _runs_between(runs: Runs, piece: int, start: int, end: int) -> tuple[int, int]:
+    """The runs of a piece that hold characters `start:end` of it."""
+    first = last = runs.firsts[piece]
+    at = 0
+    for number in range(runs.firsts[piece], runs.firsts[piece + 1]):
+        length = len(runs.runs[number].text)
+        if at <= start:
+            first = number
+        if at < end:
+            last = number + 1
+        at += length
+    return first, last
+
+
+def _with_images_behind(prompt: Prompt) -> Prompt:
+    """The prompt with every image behind the text of its message."""
+    pieces = list(prompt.pieces)
+    for part in reversed(parts_of(prompt)):
+        if not part.text.startswith(IMAGE):
+            continue
+        message = part.path.partition(".")[0]
+        last = max(
+            [
+                number
+                for number, piece in enumerate(pieces)
+                if is_turn(piece) and any([span.origin.path.startswith(f"{message}.") for span in piece.spans])
+            ],
+            default=part.last_piece,
+        )
+        if last <= part.last_piece:
+            continue
+        end = part.last_piece + 1
+        if end < len(pieces) and not pieces[end].origin.path:
+            end += 1
+        moved = pieces[part.piece : end]
+        pieces[part.piece : last + 1] = [*pieces[end : last + 1], *moved]
+    return prompt if pieces == list(prompt.pieces) else _like(prompt, tuple(pieces))
+
+
+def _atoms(runs: Runs) -> list[_Atom]:
+    return [(run, piece, number) for piece in runs.pieces for number, run in enumerate(piece.runs)]
+
+
+def _prompt(prompt: Prompt, atoms: Sequence[_Atom]) -> Prompt:
+    """The prompt with other runs; pieces that are there as a whole are kept as they are."""
+    pieces: list[Piece] = []
+    for _, group in groupby(atoms, key=lambda atom: id(atom[1])):
+        part = list(group)
+        piece = part[0][1]
+        numbers = [number for _, _, number in part]
+        if numbers == list(range(len(piece.runs))):
+            pieces.append(piece)
+        else:
+            runs = tuple([run for run, _, _ in part])
+            pieces.append(Piece(_spans(piece, numbers), runs))
+    return _like(prompt, tuple(pieces))
+
+
+def _spans(piece: Piece, numbers: Sequence[int]) -> tuple[Span, ...]:
+    """Where the characters of some runs of a piece came from."""
+    origins: list[Origin] = []
+    for origin, chars in piece.spans:
+        origins.extend([origin] * chars)
+    spans: list[Span] = []
+    firsts = [0]
+    for run in piece.runs:
+        firsts.append(firsts[-1] + len(run.text))
+    for number in numbers:
+        for origin, group in groupby(origins[firsts[number] : firsts[number + 1]]):
+            chars = len(list(group))
+            if spans and spans[-1].origin == origin:
+                spans[-1] = Span(origin, spans[-1].chars + chars)
+            else:
+                spans.append(Span(origin, chars))
+    return tuple(spans)
+
+
+def _like(prompt: Prompt, pieces: tuple[Piece, ...]) -> Prompt:
+    return Prompt(
+        prompt.id,
+        prompt.location,
+        pieces,
+        namespace=prompt.namespace,
+        arrived_at=prompt.arrived_at,
+        ended_at=prompt.ended_at,
+        tags=prompt.tags,
+        output_tokens=prompt.output_tokens,
+        observed_cached_tokens=prompt.observed_cached_tokens,
+        serving=prompt.serving,
+        marked_paths=prompt.marked_paths,
+    )
