@@ -79,7 +79,8 @@ class Draft:
 
 def _fill(text: Text, values: Mapping[int, str], moved: Mapping[int, str], behind: list[str]) -> str:
     """The text; values that go to the newest user message are put into `behind`."""
-    parts, own = [], []
+    parts: list[str] = []
+    own: list[str] = []
     for part in text:
         if isinstance(part, str):
             parts.append(part)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import prefixlab as pl
-from prefixlab.findings import Field
+from prefixlab.findings import Break, Field
 from tests.planted.drafts import Hole, Log
 from tests.planted.truth import BLOCK, Truth, template_path, truth_of
 from tests.planted.values import KINDS
@@ -88,11 +88,16 @@ def score(log: Log, truth: Truth | None = None, report: pl.AuditReport | None = 
         zip(truth.now.prompt, truth.now.raw, truth.now.aligned, strict=True)
     )
     taken = match_fields(made, log, truth, report.fields)
+    tool_texts = [row for row in report.breaks if row.kind == "tool_text"]
+    for row in tool_texts:
+        _match_tool_text(made, row, log, truth, taken)
+    check_shares(made, log, truth, taken)
     for hole in log.holes:
         if hole.number not in taken and not hole.control and truth.won(hole.number):
             made.won_missed += truth.won(hole.number)
             made.missed.append(_missed(hole, log, truth, report.fields))
-    made.false += [f"break {row.kind} at {row.path}, {row.recoverable_tokens}" for row in report.breaks]
+    others = [row for row in report.breaks if row not in tool_texts]
+    made.false += [f"break {row.kind} at {row.path}, {row.recoverable_tokens}" for row in others]
     return made
 
 
@@ -120,11 +125,31 @@ def match_fields(made: Score, log: Log, truth: Truth, fields: Iterable[Field]) -
             made.found.append(what)
             made.won_found += won
             made.kinds[hole.kind, row.kind] += 1
+    return taken
+
+
+def _match_tool_text(made: Score, row: Break, log: Log, truth: Truth, taken: dict[int, int]) -> None:
+    """Enter a `tool_text` break: it names the holes of its tool as well as fields would."""
+    in_tools = [hole for hole in log.holes if hole.path.startswith("tools")]
+    inside = [hole for hole in in_tools if row.path in ("tools", hole.path) or row.path.startswith(f"{hole.path}.")]
+    if not inside:
+        made.false.append(f"break tool_text at {row.path}, {row.recoverable_tokens}")
+    for hole in inside:
+        won = truth.won(hole.number)
+        if hole.number not in taken:
+            what = f"{hole.kind}/{hole.pattern} {hole.path} as tool_text, won {won}"
+            (made.found if won else made.neutral).append(what)
+            made.won_found += won
+            made.kinds[hole.kind, row.kind] += bool(won)
+        taken[hole.number] = taken.get(hole.number, 0) + row.recoverable_tokens
+
+
+def check_shares(made: Score, log: Log, truth: Truth, taken: Mapping[int, int]) -> None:
+    """Enter each named hole whose own share is off by more than a block a request."""
     for number, won in taken.items():
         if abs(won - truth.won(number)) > BLOCK * made.requests:
             hole = log.holes[number]
             made.shares_off.append(f"{hole.kind}/{hole.pattern} {hole.path}: {won}, truth {truth.won(number)}")
-    return taken
 
 
 def _missed(hole: Hole, log: Log, truth: Truth, fields: Iterable[Field]) -> str:
@@ -139,6 +164,10 @@ def _missed(hole: Hole, log: Log, truth: Truth, fields: Iterable[Field]) -> str:
     place = f"{hole.path}:{first[0] if first else 0} {hole.form[:40]!r} {values[0]!r:.40}"
     numbers = f"{len(values)} values in {seen} requests, won {truth.won(hole.number)}"
     return " ".join([what, f"{hole.kind}/{hole.pattern}", place, numbers, *shown])
+
+
+def _right(planted: str, named: str) -> bool:
+    return named in KIND[planted].right or named == "tool_text"
 
 
 @dataclass
@@ -182,7 +211,7 @@ class Summary:
     def kinds(self) -> float:
         """The part of found holes whose kind is one of the right ones."""
         pairs: Counter[tuple[str, str]] = sum((one.kinds for one in self.scores), Counter())
-        right = sum(n for (planted, named), n in pairs.items() if named in KIND[planted].right)
+        right = sum(n for (planted, named), n in pairs.items() if _right(planted, named))
         return right / pairs.total() if pairs else 1.0
 
     def confusion(self) -> str:
@@ -191,15 +220,15 @@ class Summary:
         rows = []
         for planted in sorted({planted for planted, _ in pairs}):
             cells = [(n, named) for (of, named), n in pairs.items() if of == planted]
-            marked = [f"{named} {n}{'' if named in KIND[planted].right else '!'}" for n, named in sorted(cells)[::-1]]
+            marked = [f"{named} {n}{'' if _right(planted, named) else '!'}" for n, named in sorted(cells)[::-1]]
             rows.append(f"  {planted:14} {', '.join(marked)}")
         return "\n".join(["planted kind -> named kinds (! wrong)", *rows])
 
     def figures(self) -> str:
         return (
             f"{len(self.scores)} logs: precision {self.precision:.3f}, recall {self.recall:.3f} "
-            f"(by tokens {self.by_tokens:.3f}), "
-            f"totals {self.totals:.3f}, shares {self.shares:.3f}, kinds {self.kinds:.3f}; found {self._count('found')}, "
+            f"(by tokens {self.by_tokens:.3f}), totals {self.totals:.3f}, "
+            f"shares {self.shares:.3f}, kinds {self.kinds:.3f}; found {self._count('found')}, "
             f"missed {self._count('missed')}, false {self._count('false')}, neutral {self._count('neutral')}, "
             f"counts unequal in {sum(not one.counts_equal for one in self.scores)}"
         )

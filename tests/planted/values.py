@@ -25,11 +25,72 @@ class Moment:
 
 Maker = Callable[[Random, Moment], str]
 
-FIRST = "Anna Björn Chloé Dmitri Emeka Fatima Giulia Hiro Ines João Katarzyna Liam Mei Nadia Omar Priya Quentin".split()
-LAST = "Berg Castro Dubois Eriksson Fischer García Horvat Ivanova Jensen Kowalska Lindqvist Moreau Nakamura".split()
-CJK_NAMES = "佐藤健 田中美咲 王小明 李娜 김민수 박지영 山本花子 陈思远 이서연 高橋一郎 周杰 최유리".split()
+FIRST = [
+    "Anna",
+    "Björn",
+    "Chloé",
+    "Dmitri",
+    "Emeka",
+    "Fatima",
+    "Giulia",
+    "Hiro",
+    "Ines",
+    "João",
+    "Katarzyna",
+    "Liam",
+    "Mei",
+    "Nadia",
+    "Omar",
+    "Priya",
+    "Quentin",
+]
+LAST = [
+    "Berg",
+    "Castro",
+    "Dubois",
+    "Eriksson",
+    "Fischer",
+    "García",
+    "Horvat",
+    "Ivanova",
+    "Jensen",
+    "Kowalska",
+    "Lindqvist",
+    "Moreau",
+    "Nakamura",
+]
+CJK_NAMES = [
+    "佐藤健",
+    "田中美咲",
+    "王小明",
+    "李娜",
+    "김민수",
+    "박지영",
+    "山本花子",
+    "陈思远",
+    "이서연",
+    "高橋一郎",
+    "周杰",
+    "최유리",
+]
 PLANS = ["Starter", "Free", "Team Plus", "Enterprise 500", "Family", "Pro", "Academic", "Gold (legacy)"]
-FOLDERS = "alpha billing core docs engine forms gallery hooks intake jobs kiosk ledger maps notes orders".split()
+FOLDERS = [
+    "alpha",
+    "billing",
+    "core",
+    "docs",
+    "engine",
+    "forms",
+    "gallery",
+    "hooks",
+    "intake",
+    "jobs",
+    "kiosk",
+    "ledger",
+    "maps",
+    "notes",
+    "orders",
+]
 FACTS = [
     "prefers a call in the morning",
     "lives on the third floor",
