@@ -24,6 +24,7 @@ MARKS = ("cache_control", "prompt_cache_breakpoint")
 POINT = "cachePoint"
 
 _PART = re.compile(r"[^.\[]*(?:\[\d+\])?(?:\.(?:content|tool_calls)\[\d+\])?")
+_LIFETIME = re.compile(r"[1-9]\d{0,5}[smhd]", re.ASCII)
 _NO_CONTENT = (".role", ".type", ".id")
 
 
@@ -50,6 +51,20 @@ def marked_paths(body: Body) -> tuple[str, ...]:
         elif blocks:
             before = path
     return tuple(dict.fromkeys(found))
+
+
+def asked_lifetimes(body: Body) -> tuple[str, ...]:
+    """The lifetimes that a request's marks ask for, as written: `5m`, `1h`."""
+    if not isinstance(body, Chat | AnthropicChat):
+        return ()
+    found: list[str] = []
+    for _, blocks, owner in _lists(body):
+        for block in (owner, *(blocks if isinstance(blocks, list) else ())):
+            if isinstance(block, dict):
+                for holder in (block, block.get("function")):
+                    marks = [holder.get(mark) for mark in (*MARKS, POINT)] if isinstance(holder, dict) else []
+                    found += [str(mark["ttl"]) for mark in marks if isinstance(mark, dict) and "ttl" in mark]
+    return tuple([asked for asked in dict.fromkeys(found) if _LIFETIME.fullmatch(asked)])
 
 
 def _lists(body: Chat | AnthropicChat) -> Iterator[tuple[str, Any, Any]]:

@@ -116,7 +116,8 @@ def seconds_of(time: str | float) -> float:
     else:
         seconds = float(time)
     if not 0 < seconds < float("inf"):
-        raise PrefixlabError(f"--ttl {str(time)[:40] or repr('')} is no time", "Give seconds, or a time such as 5m, 1h")
+        shown = str(time).strip()[:40] or "''"
+        raise PrefixlabError(f"--ttl {shown} is no time", "Give seconds, or a time such as 5m, 1h")
     return seconds
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
 
-from prefixlab.cache_marks import marked_paths
+from prefixlab.cache_marks import asked_lifetimes, marked_paths
 from prefixlab.contracts import Renderer, TextTokenizer
 from prefixlab.errors import BadRecord, PrefixlabError
 from prefixlab.records import (
@@ -47,6 +47,7 @@ class ServedModel:
         self._keeps_marks = keeps_marks
         self.encoder = SegmentEncoder(tokenizer)
         self.dropped: Counter[str] = Counter()
+        self.asked_lifetimes: Counter[str] = Counter()
         self.reencoded_outputs = 0
         self._template = template
         self._renderers: dict[bool, Renderer] = {}
@@ -80,6 +81,9 @@ class ServedModel:
             pieces = self._trace(body)
             unit, token_count = body.block_tokens, body.prompt_tokens
         generated, serving = self._generated(request)
+        marked = marked_paths(body) if self._keeps_marks else ()
+        if marked:
+            self.asked_lifetimes.update(asked_lifetimes(body))
         return Prompt(
             request.id,
             request.location,
@@ -91,7 +95,7 @@ class ServedModel:
             output_tokens=generated,
             observed_cached_tokens=request.observed_cached_tokens,
             serving=serving,
-            marked_paths=marked_paths(body) if self._keeps_marks else (),
+            marked_paths=marked,
             unit=unit,
             token_count=token_count,
         )
@@ -224,6 +228,11 @@ class ServedModels:
             "name": ", ".join(used),
             "sha256": next(iter(used.values())).sha256 if len(used) == 1 else None,
         }
+
+    @property
+    def asked_lifetimes(self) -> Mapping[str, int]:
+        """How many requests ask a hosted provider to keep what they mark for so long."""
+        return sum([served.asked_lifetimes for served in self._of_tokenizer.values()], Counter[str]())
 
     def notes(self) -> list[str]:
         """Sentences about how the text was made and read."""

@@ -18,6 +18,7 @@ from prefixlab.errors import PrefixlabError
 from prefixlab.findings import Losses, Observed, Outcome, Report, RequestRow, Totals
 from prefixlab.intake import Progress, Taken, match_prompts, quiet, served_models, take
 from prefixlab.prefix_tree import Match
+from prefixlab.mark_notes import mark_notes
 from prefixlab.records import Prompt, Request
 from prefixlab.reporters.wording import counted
 from prefixlab.served_models import ServedModels
@@ -130,6 +131,7 @@ def report_of(found: Analysis, settings: AuditSettings) -> Report:
             *_without_text(prompts),
             *_unnamed(ladder),
             *_untagged(settings.by, prompts),
+            *mark_notes(deployment, prompts, matches, served, models.asked_lifetimes),
         ),
         by=_by(settings.by, prompts, outcomes, families.numbers),
         bill=_bill(settings, engine, outcomes, served, ladder),

@@ -22,6 +22,10 @@ CEILING_LIMITED = (
     "These figures are a ceiling: requests served one after another; `cached` counts the cache size, "
     "lifetime and routing given, everything else an unlimited cache."
 )
+CEILING_HOSTED = (
+    "These figures are a ceiling: requests served one after another; `cached` counts the provider's lifetime{}, "
+    "everything else a cache that forgets nothing."
+)
 
 _MEANINGS = {
     "cached": "reused",
@@ -75,7 +79,14 @@ def shares(report: Report) -> list[Share]:
     losses = {name.replace("_", " "): tokens for name, tokens in report.losses._asdict().items()}
     parts = {"cached": report.totals.cached_tokens, **losses}
     whole = report.totals.prompt_tokens or 1
-    return [Share(label, parts[label], parts[label] / whole, _MEANINGS[label]) for label in _MEANINGS if parts[label]]
+    meanings = _MEANINGS if _in_blocks(report) else {**_MEANINGS, "partial block": "denied by the engine's rule"}
+    return [Share(label, parts[label], parts[label] / whole, meanings[label]) for label in meanings if parts[label]]
+
+
+def _in_blocks(report: Report) -> int:
+    """Tokens of the engine's blocks; 0 where it has none."""
+    block = report.engine.get("block_size")
+    return block if isinstance(block, int) and block > 1 else 0
 
 
 _LIMITS = ("cache_tokens", "lifetime_seconds", "replicas")
@@ -87,12 +98,18 @@ def is_limited(report: Report) -> bool:
     return given or report.totals.cached_tokens != report.totals.aligned_tokens
 
 
+def _is_hosted(report: Report) -> bool:
+    """Whether the cache is a provider's, whose size nobody gives."""
+    return report.engine.get("provider") is not None
+
+
 def reuse_rows(report: Report) -> list[tuple[str, str]]:
     """The ratios that the report has: what each counts, and the name of its figure."""
-    block = report.engine.get("block_size")
-    rule = f"in blocks of {block}" if isinstance(block, int) and block > 1 else "by the engine's rule"
+    block = _in_blocks(report)
+    rule = f"in blocks of {block}" if block else "by the engine's rule"
     rows = [("raw, equal from the first token", "raw"), (f"aligned, {rule}", "aligned")]
-    return [*rows, ("cached, in the cache given", "cached")] if is_limited(report) else rows
+    cache = "in the provider's cache" if _is_hosted(report) else "in the cache given"
+    return [*rows, (f"cached, {cache}", "cached")] if is_limited(report) else rows
 
 
 def figure(totals: Totals, name: str) -> tuple[int, float]:
@@ -173,9 +190,15 @@ def _reusable(report: Report) -> str:
         return f"{said}: one request has no earlier one to share with"
     if not is_limited(report):
         return said
+    here, elsewhere = "in this cache", "in an unlimited one"
+    if _is_hosted(report):
+        life = report.engine.get("lifetime_seconds")
+        here = "in the provider's cache"
+        here += f" with its lifetime of {span(life)}" if isinstance(life, int | float) else ""
+        elsewhere = "in one that forgets nothing"
     if totals.cached_tokens == totals.aligned_tokens:
-        return f"{said} in this cache, as in an unlimited one"
-    return f"{said} in this cache ({percent(totals.aligned_reuse)} in an unlimited one)"
+        return f"{said} {here}, as {elsewhere}"
+    return f"{said} {here} ({percent(totals.aligned_reuse)} {elsewhere})"
 
 
 def _gain(report: Report, quote: Show) -> str:
@@ -225,6 +248,8 @@ def ceiling(report: Report) -> str:
     return CEILING_LIMITED if is_limited(report) else CEILING
 
 
+    if is_limited(report) and _is_hosted(report):
+        return CEILING_HOSTED.format(" and the routing given" if report.engine.get("replicas") else "")
 # --- facts ------------------------------------------------------------------------------------------------------------
 
 
@@ -260,8 +285,10 @@ def _engine(values: Mapping[str, Any], show: Show) -> str:
     options = values.get("options")
     if isinstance(options, Mapping):
         parts += [f"{show(str(key))}={show(str(value))}" for key, value in options.items()]
+    refused = values.get("refused_requests")
+    parts += [f"{counted(refused, 'request')} refused"] if isinstance(refused, int) else []
     known = ("name", "block_size", "cache_tokens", "min_tokens", "lifetime_seconds", "replicas", "routing", "options")
-    return ", ".join([*parts, *_settings(values, show, (*known, "memory"))])
+    return ", ".join([*parts, *_settings(values, show, (*known, "memory", "refused_requests", "provider"))])
 
 
 def _memory(values: Mapping[str, Any], show: Show) -> str:

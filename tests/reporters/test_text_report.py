@@ -130,6 +130,22 @@ def test_a_limited_cache_shows_all_three_ratios() -> None:
     assert "evicted" in said
 
 
+def test_a_size_that_refuses_says_how_many() -> None:
+    engine = {"name": "sglang", "block_size": 1, "cache_tokens": 848, "min_tokens": 0}
+    for refused, many in ((1, "1 request refused"), (59, "59 requests refused")):
+        said = " ".join(text(make_report(engine={**engine, "refused_requests": refused})).split())
+        assert f"sglang, a cache of 848 tokens, {many}" in said
+
+
+@pytest.mark.parametrize(("block", "meaning"), [(1, "denied by the engine's rule"), (16, "rounded to blocks")])
+def test_rounding_is_to_blocks_where_there_are_some(block: int, meaning: str) -> None:
+    engine = {"name": "some", "block_size": block, "cache_tokens": None, "min_tokens": 0}
+    totals = Totals(4, 1, 1500, 1000, 1000, 1000)
+    said = text(make_report(totals=totals, warm=totals, losses=Losses(partial_block=500), engine=engine))
+    assert meaning in said
+    assert max(map(len, said.splitlines())) <= 80
+
+
 @pytest.mark.parametrize("kind", Losses._fields)
 def test_every_loss_has_a_row_and_the_rows_add_up(kind: str) -> None:
     losses = Losses(**{kind: 500})
