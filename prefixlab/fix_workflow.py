@@ -89,11 +89,9 @@ def fix(
     numbering = _Numbering()
     analysis = analyse(numbering.requests(logged.records()), settings, progress=progress)
     fixer = _Fixer(logged, settings, analysis, numbering, progress)
-    wanted = fixer.chosen(fixer.wanted())
     before = _totals(analysis.outcomes, analysis.families.numbers)
-    after, made, written_to = before, _Made(), None
-    if wanted.has_any:
-        after, made = fixer.replayed(wanted)
+    wanted, after, made = fixer.chosen(fixer.wanted())
+    written_to = None
     is_gain = after.aligned_tokens > before.aligned_tokens and after.aligned_reuse > before.aligned_reuse
     if is_gain and destination is not None:
         after = fixer.write(wanted, destination, after)
@@ -146,10 +144,6 @@ class _Wanted(NamedTuple):
     targets: dict[Hole, Target]
     orders: tuple[str, ...]
 
-    @property
-    def has_any(self) -> bool:
-        return bool(self.targets or self.orders)
-
 
 class _Made:
     """What a pass over the log changed: records for each step and kind."""
@@ -159,6 +153,14 @@ class _Made:
         self.left: Counter[Hole] = Counter()
         self.orders: Counter[str] = Counter()
         self.records = 0
+
+
+class _Fixed(NamedTuple):
+    """A log with some steps made, as it was measured and before it is written."""
+
+    wanted: _Wanted
+    totals: Totals
+    made: _Made
 
 
 class _Fixer:
@@ -202,29 +204,34 @@ class _Fixer:
         kept = {hole: target for hole, target in targets.items() if self._fields[hole].name.casefold() in asked}
         return _Wanted(kept, tuple([kind for kind in KINDS if kind in asked]))
 
-    def chosen(self, wanted: _Wanted) -> _Wanted:
-        """Those of the steps that pay in the written log, each value at the place where it does."""
-        totals, made = self.replayed(wanted)
-        best = totals.aligned_tokens
-        wanted = wanted._replace(orders=tuple([kind for kind in wanted.orders if made.orders[kind]]))
-        for kind in wanted.orders:
-            fewer = wanted._replace(orders=tuple([other for other in wanted.orders if other != kind]))
-            without = self.replayed(fewer)[0].aligned_tokens
-            if without >= best:
-                wanted, best = fewer, without
+    def chosen(self, wanted: _Wanted) -> _Fixed:
+        """The log with those of the steps that pay once it is written, each value at the place where it does."""
+        best = self.replayed(wanted)
+        for kind in [kind for kind in wanted.orders if best.made.orders[kind]]:
+            fewer = self.replayed(
+                best.wanted._replace(orders=tuple([other for other in best.wanted.orders if other != kind]))
+            )
+            if fewer.totals.aligned_tokens >= best.totals.aligned_tokens:
+                best = fewer
         # The ladder's replay sets a value at the end of what the template makes of its message; in the log it stands
         # at the end of the text itself, be it ahead of tools.
         slack = self._analysis.deployment.engine.granularity * len(self._analysis.prompts)
-        if not self._settings.only and best < self._promised - slack:
-            for hole, target in list(wanted.targets.items()):
-                other: Target = "own" if target == "newest" else "newest"
-                moved = wanted._replace(targets={**wanted.targets, hole: other})
-                fewer = wanted._replace(targets={one: at for one, at in wanted.targets.items() if one != hole})
-                for changed in (moved, fewer):
-                    reached = self.replayed(changed)[0].aligned_tokens
-                    if reached > best:
-                        wanted, best = changed, reached
-        return wanted
+        if not self._settings.only and best.totals.aligned_tokens < self._promised - slack:
+            for hole in wanted.targets:
+                best = self._better_without(hole, best)
+        return best
+
+    def _better_without(self, hole: Hole, best: _Fixed) -> _Fixed:
+        """The log with a value at its other place, or where it was, if that reuses more."""
+        targets = best.wanted.targets
+        other: Target = "own" if targets[hole] == "newest" else "newest"
+        elsewhere = {**targets, hole: other}
+        as_logged = {one: target for one, target in targets.items() if one != hole}
+        for changed in (elsewhere, as_logged):
+            reached = self.replayed(best.wanted._replace(targets=changed))
+            if reached.totals.aligned_tokens > best.totals.aligned_tokens:
+                best = reached
+        return best
 
     @property
     def _promised(self) -> int:
@@ -235,7 +242,7 @@ class _Fixer:
 
     # --- passes over the log ------------------------------------------------------------------------------------------
 
-    def replayed(self, wanted: _Wanted) -> tuple[Totals, _Made]:
+    def replayed(self, wanted: _Wanted) -> _Fixed:
         """What the log with these steps reuses, and what they change in it."""
         made = _Made()
         change = self._change(wanted, made)
@@ -245,7 +252,7 @@ class _Fixer:
                 new = change(number, record)
                 yield from record.requests if new is None else self._log.requests_of(record, new)
 
-        return self._measured(requests()), made
+        return _Fixed(wanted, self._measured(requests()), made)
 
     def write(self, wanted: _Wanted, destination: Destination, expected: Totals) -> Totals:
         """Write the log with these steps; it is put in place once it was read back and reuses what it should."""
@@ -301,7 +308,7 @@ class _Fixer:
                 new = line.encode() if done else record.record.encode()
             else:
                 keys, body = body_of(record.record)
-                new, done = with_moves(record.logged, keys, moves, steps) if moves else (record.logged, [])
+                new, done = with_moves(record.logged, keys, body, moves, steps) if moves else (record.logged, [])
                 if wanted.orders:
                     if done:
                         body = value_in(orjson.loads(new), keys)

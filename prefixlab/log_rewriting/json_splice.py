@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from os.path import commonprefix
 from typing import Any, NamedTuple
 
@@ -15,7 +15,8 @@ Path = tuple[str | int, ...]
 """Keys and indices from the record to a value."""
 
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
-_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{}]', re.DOTALL)
+_BRACKET = re.compile(rb'(?:[^"\[\]{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+[\[\]{}]', re.DOTALL)
+"""Up to the next bracket that stands in no string."""
 _SCALAR = re.compile(rb"[^\s,\]}]+")
 _BLANK = re.compile(rb"[ \t\r\n]*")
 _ESCAPE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.")
@@ -80,34 +81,16 @@ def whole(raw: bytes) -> Span:
     return Span(start, _value_end(raw, start))
 
 
-def _step(raw: bytes, start: int, step: str | int) -> Span:
-    if isinstance(step, int):
-        if raw[start] == ord("["):
-            found = elements(raw, start)
-            if -len(found) <= step < len(found):
-                return found[step]
-    elif raw[start] == ord("{"):
-        # Of a key that stands twice, readers take the last.
-        last = None
-        for key, _, value in members(raw, start):
-            if key == step:
-                last = value
-        if last is not None:
-            return last
-    raise NotThere
-
-
 def _value_end(raw: bytes, start: int) -> int:
     first = raw[start : start + 1]
     if first == b'"':
         match = _STRING.match(raw, start)
     elif first in (b"{", b"["):
         depth = 0
-        for token in _TOKEN.finditer(raw, start):
-            if token.end() - token.start() == 1:
-                depth += 1 if token[0] in (b"{", b"[") else -1
-                if not depth:
-                    return token.end()
+        for bracket in _BRACKET.finditer(raw, start):
+            depth += 1 if raw[bracket.end() - 1] in b"{[" else -1
+            if not depth:
+                return bracket.end()
         raise NotThere
     else:
         match = _SCALAR.match(raw, start)
@@ -130,15 +113,16 @@ def changed(raw: bytes, path: Path, change: Callable[[bytes], bytes]) -> bytes:
     Raises:
         NotThere: the path leads to nothing.
     """
+    places = _Places(raw)
     start, end = whole(raw)
-    for number, step in enumerate(path):
+    for number in range(len(path)):
         if raw[start] == ord('"'):
             # A document as text: its characters are changed, each with the escapes that it has.
             logged = raw[start:end]
             text = json.loads(logged)
             inner = changed(_as_json(text), path[number:], change).decode()
             return raw[:start] + spliced(logged, [_difference(text, inner)], raw) + raw[end:]
-        start, end = _step(raw, start, step)
+        start, end = places.of(path[: number + 1])
     return raw[:start] + change(raw[start:end]) + raw[end:]
 
 
@@ -158,19 +142,48 @@ def value_at(raw: bytes, path: Path) -> Any:
     return json.loads(found[0])
 
 
-def with_edits(raw: bytes, path: Path, edits: Sequence[Edit]) -> bytes:
-    """The JSON text with the text at `path` edited.
+def with_edits(raw: bytes, path: Path, edits: Mapping[Path, Sequence[Edit]]) -> bytes:
+    """The JSON text with texts below `path` edited, each at the end of its own way from there.
 
     Raises:
-        NotThere: there is no text.
+        NotThere: one of them is no text.
     """
 
     def edited(value: bytes) -> bytes:
-        if value[:1] != b'"':
-            raise NotThere
-        return spliced(value, edits, raw)
+        places = _Places(value)
+        spans = [(places.of(way), way) for way in edits]
+        for (start, end), way in sorted(spans, reverse=True):
+            if value[start] != ord('"'):
+                raise NotThere
+            value = value[:start] + spliced(value[start:end], edits[way], raw) + value[end:]
+        return value
 
     return changed(raw, path, edited)
+
+
+class _Places:
+    """Where the values of a JSON text stand; what was walked through for one is known for the next."""
+
+    def __init__(self, raw: bytes) -> None:
+        self._raw = raw
+        self._known: dict[Path, dict[str | int, Span]] = {}
+
+    def of(self, path: Path) -> Span:
+        span = whole(self._raw)
+        for number, step in enumerate(path):
+            below = self._known.get(path[:number])
+            if below is None:
+                below = self._known[path[:number]] = self._below(span.start)
+            if step not in below:
+                raise NotThere
+            span = below[step]
+        return span
+
+    def _below(self, start: int) -> dict[str | int, Span]:
+        if self._raw[start] == ord("{"):
+            # Of a key that stands twice, readers take the last.
+            return {key: value for key, _, value in members(self._raw, start)}
+        return dict(enumerate(elements(self._raw, start))) if self._raw[start] == ord("[") else {}
 
 
 def with_order(raw: bytes, path: Path, first: int, order: Sequence[int]) -> bytes:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from prefixlab.log_rewriting.json_splice import Edit, NotThere, Path, value_at, with_edits
+from prefixlab.log_rewriting.json_splice import Edit, NotThere, Path, with_edits
 from prefixlab.text_moves import Cut, TextMove
 
 StepsOf = Callable[[str], tuple[str | int, ...]]
@@ -26,23 +26,20 @@ class Moved(NamedTuple):
     made: list[TextMove]
 
 
-def with_moves(raw: bytes, body: Path, moves: Sequence[TextMove], steps_of: StepsOf) -> Moved:
-    """The JSON of a record with the moves made that can be; `body` leads to what their paths start from."""
+def with_moves(raw: bytes, body_path: Path, body: Any, moves: Sequence[TextMove], steps_of: StepsOf) -> Moved:
+    """The JSON of a record with the moves made that can be. Their paths start from `body`, the value at `body_path`."""
     made: list[TextMove] = []
     cuts: dict[Path, list[Edit]] = {}
     behind: dict[Path, list[str]] = {}
-    known: dict[str, Any] = {}
 
     def value(path: str) -> Any:
-        if path not in known:
-            known[path] = value_at(raw, (*body, *steps_of(path)))
-        return known[path]
+        return _value(body, steps_of(path))
 
     for move in moves:
         try:
             path, start, end = _place_of(move.cut, value(move.cut.path))
-            path = (*body, *steps_of(move.cut.path), *path)
-            target = (*body, *_target(move.target, value, steps_of))
+            path = (*steps_of(move.cut.path), *path)
+            target = _target(move.target, value, steps_of)
         except NotThere:
             continue
         there = cuts.get(path, [])
@@ -52,12 +49,10 @@ def with_moves(raw: bytes, body: Path, moves: Sequence[TextMove], steps_of: Step
         behind.setdefault(target, []).append(move.text)
         made.append(move)
     for path, texts in behind.items():
-        text = value_at(raw, path)
+        text = _value(body, path)
         moved = "\n".join(texts)
         cuts.setdefault(path, []).append(Edit(len(text), len(text), f"\n{moved}" if text else moved))
-    for path, edits in cuts.items():
-        raw = with_edits(raw, path, edits)
-    return Moved(raw, made)
+    return Moved(with_edits(raw, body_path, cuts), made) if made else Moved(raw, made)
 
 
 def moved_in_line(line: str, moves: Sequence[TextMove]) -> tuple[str, list[TextMove]]:
@@ -72,6 +67,15 @@ def moved_in_line(line: str, moves: Sequence[TextMove]) -> tuple[str, list[TextM
     for start, end, _ in sorted(edits, reverse=True):
         line = line[:start] + line[end:]
     return " ".join([line, *[move.text.replace("\n", " ") for move in made]]), made
+
+
+def _value(body: Any, path: Path) -> Any:
+    try:
+        for step in path:
+            body = body[step]
+    except (LookupError, TypeError):
+        raise NotThere from None
+    return body
 
 
 def _place_of(cut: Cut, value: Any) -> tuple[Path, int, int]:

@@ -229,7 +229,7 @@ class _Record:
             self._reordered.add(path)
 
     def edit(self, kind: str, path: Path, edits: Sequence[Edit]) -> None:
-        self._try(kind, lambda raw: with_edits(raw, (*self.body_path, *path), edits))
+        self._try(kind, lambda raw: with_edits(raw, self.body_path, {path: edits}))
 
     def change(self, kind: str, path: Path, change: Any) -> None:
         self._try(kind, lambda raw: changed(raw, (*self.body_path, *path), change))
