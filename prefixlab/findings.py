@@ -102,6 +102,8 @@ class Field:
     severity: str
     confidence: str
     advice: str
+    pays: bool = True
+    """Whether the log as a whole wins by the fix, not only some of its requests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +123,7 @@ class Break:
     confidence: str
     evidence: str
     advice: str
+    pays: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,18 +11,22 @@ from prefixlab.attribution.boundary import boundary_break
 from prefixlab.attribution.families import Families, families_of
 from prefixlab.attribution.ladder import Ladder, climb
 from prefixlab.attribution.losses import losses_of
+from prefixlab.attribution.outer_causes import outer_breaks
 from prefixlab.bill import UNPRICED, Bill, PromptTokens, Rates, input_bill
 from prefixlab.contracts import Engine
 from prefixlab.deployments import Deployment, Served, deployment_of, engine_of, serve_fixed, serve_log
 from prefixlab.errors import PrefixlabError
 from prefixlab.findings import Losses, Observed, Outcome, Report, RequestRow, Totals
 from prefixlab.intake import Progress, Taken, match_prompts, quiet, served_models, take
-from prefixlab.prefix_tree import Match
 from prefixlab.mark_notes import mark_notes
+from prefixlab.prefix_tree import Match
 from prefixlab.records import Prompt, Request
 from prefixlab.reporters.wording import counted
 from prefixlab.served_models import ServedModels
 from prefixlab.settings import AuditSettings
+
+LEAST_BEHIND = 8
+"""Tokens at the end of a prompt that may be others in its successor: a generation prompt, or a merged token."""
 
 
 class Analysis(NamedTuple):
@@ -108,7 +112,11 @@ def report_of(found: Analysis, settings: AuditSettings) -> Report:
     models, taken, matches, deployment, served, families, outcomes, ladder, losses = found
     prompts = taken.prompts
     engine = deployment.engine
-    boundary = boundary_break(prompts, matches, outcomes, models.decode, len(ladder.fields) + len(ladder.breaks) + 1)
+    rank = len(ladder.fields) + len(ladder.breaks) + 1
+    boundary = boundary_break(prompts, matches, outcomes, models.decode, rank)
+    warm = _warm(outcomes, prompts, families.numbers)
+    inner = ladder.breaks if boundary is None else (*ladder.breaks, boundary)
+    outer = outer_breaks(prompts, outcomes, losses, engine, warm.requests, len(ladder.fields) + len(inner) + 1)
     return Report(
         version=__version__,
         inputs=taken.inputs,
@@ -116,22 +124,22 @@ def report_of(found: Analysis, settings: AuditSettings) -> Report:
         chat_template=models.described_template(),
         engine=_described(settings, deployment, served),
         totals=Totals.of(outcomes, len(set(families.numbers))),
-        warm=_warm(outcomes, prompts, families.numbers),
+        warm=warm,
         losses=Losses(*[sum(column) for column in zip(*losses, strict=True)]) if losses else Losses(),
         fields=ladder.fields,
-        breaks=ladder.breaks if boundary is None else (*ladder.breaks, boundary),
+        breaks=(*inner, *outer),
         observed=_observed(prompts, outcomes),
         requests=_rows(prompts, outcomes, losses, ladder),
         notes=(
+            *_append_only(found),
             *taken.notes,
             *models.notes(),
             *_of_engine(engine, prompts),
+            *mark_notes(deployment, prompts, matches, served, models.asked_lifetimes),
             *(deployment.memory.notes() if deployment.memory else ()),
             *_refused(served, prompts, engine),
             *_without_text(prompts),
-            *_unnamed(ladder),
             *_untagged(settings.by, prompts),
-            *mark_notes(deployment, prompts, matches, served, models.asked_lifetimes),
         ),
         by=_by(settings.by, prompts, outcomes, families.numbers),
         bill=_bill(settings, engine, outcomes, served, ladder),
@@ -199,6 +207,29 @@ def _outcomes(prompts: Sequence[Prompt], matches: Sequence[Match], served: Serve
             raise ValueError(f"{engine.name} reuses more than is shared: {outcome}")
         outcomes.append(outcome)
     return outcomes
+
+
+def _append_only(found: Analysis) -> list[str]:
+    """The certificate of a log whose requests only grow and of which nothing is to be fixed."""
+    ladder = found.ladder
+    if found.ladder.fields or any([row.recoverable_tokens for row in ladder.breaks]):
+        return []
+    bases, prompts = ladder.structures.bases, found.prompts
+    grown = []
+    for number, (base, match) in enumerate(zip(bases, found.matches, strict=True)):
+        if base is None or match.matched != base or ladder.structures.comparisons[number] is not None:
+            continue
+        whole = prompts[base].token_count
+        if match.shared * prompts[number].unit >= whole - LEAST_BEHIND and prompts[number].token_count > whole:
+            grown.append(found.outcomes[number])
+    others = len(prompts) - len({base for base in bases if base is not None}) - len(grown)
+    if not grown or others > len(grown):
+        return []
+    shared = sum([outcome.raw_shared_tokens for outcome in grown]) / len(grown)
+    new = sum([outcome.prompt_tokens - outcome.raw_shared_tokens for outcome in grown]) / len(grown)
+    begin = counted(len(grown), "request begins", "requests begin")
+    turn = f"Such a turn shares {shared:,.0f} tokens and brings {new:,.0f} new ones on average"
+    return [f"Append-only: {begin} with all of an earlier one's text. {turn}; nothing is lost to the prompt."]
 
 
 def _is_hosted(engine: Engine) -> bool:
@@ -276,15 +307,6 @@ def _untagged(tags: Sequence[str], prompts: Sequence[Prompt]) -> list[str]:
         for tag in tags
         if prompts and not any([tag in prompt.tags for prompt in prompts])
     ]
-
-
-def _unnamed(ladder: Ladder) -> list[str]:
-    """What the ladder cannot name yet must not pass for a sound prompt."""
-    said = []
-    if ladder.tried:
-        names = ", ".join([f"`{name}`" for name in dict.fromkeys(ladder.tried)])
-        said.append(f"Moving {names} wins nothing over the log as a whole: what some requests gain others lose.")
-    return said
 
 
 def _warm(outcomes: Sequence[Outcome], prompts: Sequence[Prompt], families: Sequence[int]) -> Totals:

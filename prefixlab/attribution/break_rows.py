@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from prefixlab.attribution.field_rows import Reached, level_of
+from prefixlab.attribution.field_rows import NOT_WORTH, Reached, level_of
 from prefixlab.attribution.severity import severity_of
 from prefixlab.attribution.structural_breaks import Structural
 from prefixlab.findings import Break, Field, Outcome
@@ -65,10 +65,11 @@ def break_row(
         reuse_after_fix=reached.reuse,
         cached_reuse_after_fix=reached.cached_reuse,
         level=_LEVELS.get(one.kind) or _level_at(one.path),
-        severity=severity,
+        severity=severity if reached.pays else "low",
         confidence="medium" if one.kind in ("history_rewritten", "moving_suffix") else "high",
         evidence=one.evidence,
-        advice=_ADVICE[one.kind],
+        advice=_ADVICE[one.kind] if reached.pays else f"{NOT_WORTH} {_ADVICE[one.kind]}",
+        pays=reached.pays,
     )
 
 
@@ -89,6 +90,7 @@ def tool_text_row(field: Field) -> Break:
         confidence=field.confidence,
         evidence=f"{field.name}: {field.distinct_values} values, such as {values}",
         advice=f"{_ADVICE['tool_text']} {field.advice}",
+        pays=field.pays,
     )
 
 

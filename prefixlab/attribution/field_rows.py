@@ -14,6 +14,8 @@ from prefixlab.records import TOKEN_BYTES, Origin, Prompt
 
 EXAMPLES = 3
 
+NOT_WORTH = "Leave it as it is: some requests would win by the fix, but more is lost in others."
+
 
 class FieldStep(NamedTuple):
     """A value fixed: where it went, and the aligned tokens that this won."""
@@ -31,6 +33,8 @@ class Reached(NamedTuple):
     prompt_tokens: int
     warm: int
     """Requests that meet a warm cache."""
+    pays: bool = True
+    """Whether the log as a whole wins by the step."""
 
 
 def field_row(
@@ -54,6 +58,8 @@ def field_row(
     kind = kind_of(list(distinct)[:1000])
     name = name_of(hole)
     first = site.first[number]
+    severity = severity_of(step.gain / reached.prompt_tokens, site.broken[number] / (reached.warm or 1), step.gain)
+    advice = _advice(name, kind, step.target, origin.role, partner)
     return Field(
         rank=rank,
         name=name,
@@ -69,9 +75,10 @@ def field_row(
         reuse_after_fix=reached.reuse,
         cached_reuse_after_fix=reached.cached_reuse,
         level=level_of(origin.role),
-        severity=severity_of(step.gain / reached.prompt_tokens, site.broken[number] / (reached.warm or 1), step.gain),
+        severity=severity if reached.pays else "low",
         confidence="high" if len(distinct) >= 3 and kind != "text" else "medium",
-        advice=_advice(name, kind, step.target, origin.role, partner),
+        advice=advice if reached.pays else f"{NOT_WORTH} {advice}",
+        pays=reached.pays,
     )
 
 

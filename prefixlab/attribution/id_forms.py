@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from prefixlab.attribution.structure import Comparison, Region, Runs
+from prefixlab.attribution.alignment import Region, Runs
+from prefixlab.attribution.structure import Comparison
 from prefixlab.prefix_tree import Match
 from prefixlab.records import TOKEN_BYTES, Piece, Prompt, Run
 

@@ -51,9 +51,7 @@ class Ladder(NamedTuple):
     field_of: dict[int, str]
     """Request number to the name of the field, or the kind of the break, at which its prefix ends."""
     if_fixed: FixedReuse
-    """The whole log with all causes fixed."""
-    tried: list[str]
-    """Names of values whose move does not pay."""
+    """The whole log with all causes fixed that pay."""
     targets: Mapping[Hole, Target]
     """Where the value of each field goes, by rank."""
     sites: Located
@@ -67,6 +65,7 @@ class Step(NamedTuple):
     target: Target
     gain: int
     cached: int
+    pays: bool
 
 
 def climb(
@@ -95,7 +94,7 @@ def climb(
     best = [outcome.aligned_tokens for outcome in outcomes]
     shared = [outcome.raw_shared_tokens for outcome in outcomes]
     steps: list[Step] = []
-    paid = 0
+    won = 0
     use = FixedReuse(sum([outcome.cached_tokens for outcome in outcomes]), written, _prompt_tokens(outcomes))
     most = sum(best)
     reached, reached_shared, reached_use = best, shared, use
@@ -107,15 +106,17 @@ def climb(
         best = better
         if gain:
             use = FixedReuse(sum(best), 0, use.prompt_tokens) if serve is None else serve(replayed.log)
-        steps.append(Step(cause, target, gain, use.cached_tokens))
-        if gain and sum(aligned) > most:
-            # Some requests win by a fix and others lose by it; a step counts once the log as a whole has won.
-            most, paid = sum(aligned), len(steps)
-            reached, reached_shared, reached_use = best, replayed.shared_tokens, use
+            won = len(steps) + 1
+            reached, reached_shared = best, replayed.shared_tokens
+        # Some requests win by a fix and others lose by it: it pays if the log as a whole has won.
+        pays = sum(aligned) > most
+        steps.append(Step(cause, target, gain, use.cached_tokens, pays))
+        if pays:
+            most, reached_use = sum(aligned), use
         # A replay holds its whole log; the next one need not stand beside it.
         del replayed
-    rest = steps[paid:]
-    del steps[paid:]
+    rest = steps[won:]
+    del steps[won:]
     rows = _rows(steps, rest, prompts, families.numbers, outcomes, sites, encode)
     return Ladder(
         tuple([row for row in rows if isinstance(row, Field)]),
@@ -124,7 +125,6 @@ def climb(
         reached_shared,
         _field_of(steps, rest, sites),
         reached_use,
-        [name_of(step.cause) for step in rest if isinstance(step.cause, Hole)],
         {step.cause: step.target for step in steps if isinstance(step.cause, Hole)},
         sites,
         structures,
@@ -222,10 +222,13 @@ def _rows(
     rows: list[Field | Break] = []
     recovered = 0
     cached = sum([outcome.cached_tokens for outcome in outcomes])
-    for at, (cause, target, gain, now_cached) in enumerate(steps):
+    for at, (cause, target, gain, now_cached, pays) in enumerate(steps):
         recovered += gain
         cached = now_cached
-        reached = Reached((reused + recovered) / prompt_tokens, cached / prompt_tokens, prompt_tokens, warm)
+        is_worth_it = pays or not gain
+        reached = Reached(
+            (reused + recovered) / prompt_tokens, cached / prompt_tokens, prompt_tokens, warm, is_worth_it
+        )
         if isinstance(cause, Structural):
             rows.append(break_row(cause, at + 1, gain, reached, prompts, outcomes))
             continue

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import NamedTuple
 
+from prefixlab.attribution.alignment import Region, Runs, aligned
 from prefixlab.attribution.differences import is_turn
 from prefixlab.attribution.fix_replay import Encode
 from prefixlab.attribution.parts import parts_of
 from prefixlab.attribution.structural_breaks import Structural, Structures
-from prefixlab.attribution.structure import IMAGE, Comparison, Region, Runs, aligned
+from prefixlab.attribution.structure import IMAGE, Comparison
 from prefixlab.records import Origin, Piece, Prompt, Run, Span
 
 _Atom = tuple[Run, Piece, int]

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from prefixlab.attribution.alignment import Region
 from prefixlab.attribution.families import Families
 from prefixlab.attribution.id_forms import id_region
 from prefixlab.attribution.kinship import bases_of
-from prefixlab.attribution.structure import Comparison, Region, compare, continues
+from prefixlab.attribution.structure import Comparison, compare, continues
 from prefixlab.prefix_tree import Match
 from prefixlab.records import Prompt
 

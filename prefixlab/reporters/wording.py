@@ -133,11 +133,11 @@ def ladder(report: Report) -> list[Rung]:
 
 
 def fixable(report: Report) -> list[Rung]:
-    """The rungs down to the last that wins tokens back.
+    """The rungs down to the last that pays, without those that do not.
 
     A value right ahead of another wins nothing by itself, yet the other wins nothing without it.
     """
-    rows = ladder(report)
+    rows = [row for row in ladder(report) if row.pays]
     last = max([at for at, row in enumerate(rows) if row.recoverable_tokens], default=-1)
     return [row for row in rows[: last + 1] if row.recoverable_tokens or isinstance(row, Field)]
 
@@ -208,7 +208,10 @@ def _gain(report: Report, quote: Show) -> str:
         nothing_judged = report.totals.requests == 1 or report.tokenizer.get("name") == "none"
         # Below an engine's minimum no fix wins anything, whatever value there is.
         nothing_judged = nothing_judged or bool(report.engine.get("min_tokens") and not report.totals.aligned_tokens)
-        return "." if nothing_judged else ". No volatile value was found."
+        if nothing_judged:
+            return "."
+        some_win = any([row.recoverable_tokens for row in ladder(report)])
+        return ". What differs is not worth moving." if some_win else ". No volatile value was found."
     now, last = report.totals.cached_reuse, reuse_after(rows[-1], report)
     if percent(last) == percent(now):
         return "; what could be fixed would win back less than 0.1 %."
@@ -245,11 +248,11 @@ def observed_sentence(observed: Observed) -> str:
 
 
 def ceiling(report: Report) -> str:
+    if is_limited(report) and _is_hosted(report):
+        return CEILING_HOSTED.format(" and the routing given" if report.engine.get("replicas") else "")
     return CEILING_LIMITED if is_limited(report) else CEILING
 
 
-    if is_limited(report) and _is_hosted(report):
-        return CEILING_HOSTED.format(" and the routing given" if report.engine.get("replicas") else "")
 # --- facts ------------------------------------------------------------------------------------------------------------
 
 
@@ -282,11 +285,11 @@ def _engine(values: Mapping[str, Any], show: Show) -> str:
     parts += [f"at least {counted(least, 'token')}"] if isinstance(least, int) and least > 1 else []
     if isinstance(servers, int):
         parts.append(f"{counted(servers, 'server')}, routed by {show(str(values.get('routing')))}")
+    refused = values.get("refused_requests")
+    parts += [f"{counted(refused, 'request')} refused"] if isinstance(refused, int) else []
     options = values.get("options")
     if isinstance(options, Mapping):
         parts += [f"{show(str(key))}={show(str(value))}" for key, value in options.items()]
-    refused = values.get("refused_requests")
-    parts += [f"{counted(refused, 'request')} refused"] if isinstance(refused, int) else []
     known = ("name", "block_size", "cache_tokens", "min_tokens", "lifetime_seconds", "replicas", "routing", "options")
     return ", ".join([*parts, *_settings(values, show, (*known, "memory", "refused_requests", "provider"))])
 

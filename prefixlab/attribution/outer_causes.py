@@ -1,0 +1,112 @@
+"""Causes outside of the prompt: another namespace or server, a lifetime, a minimum. Nothing to fix in the text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from prefixlab.attribution.severity import severity_of
+from prefixlab.contracts import Engine
+from prefixlab.findings import Break, Losses, Outcome
+from prefixlab.prefix_tree import PrefixTree
+from prefixlab.records import Namespace, Prompt
+
+
+def outer_breaks(
+    prompts: Sequence[Prompt],
+    outcomes: Sequence[Outcome],
+    losses: Sequence[Losses],
+    engine: Engine,
+    warm: int,
+    rank: int,
+) -> list[Break]:
+    """The rows, from `rank` on; `lost_tokens` are what each denies."""
+    found = [_namespaces(prompts, outcomes, engine), *_denied(losses, engine)]
+    prompt_tokens = sum([outcome.prompt_tokens for outcome in outcomes]) or 1
+    reuse = sum([outcome.aligned_tokens for outcome in outcomes]) / prompt_tokens
+    cached = sum([outcome.cached_tokens for outcome in outcomes]) / prompt_tokens
+    rows: list[Break] = []
+    for one in found:
+        if one is None:
+            continue
+        kind, path, requests, lost, level, evidence, advice = one
+        rows.append(
+            Break(
+                rank=rank + len(rows),
+                kind=kind,
+                path=path,
+                requests=requests,
+                lost_tokens=lost,
+                recoverable_tokens=0,
+                reuse_after_fix=reuse,
+                cached_reuse_after_fix=cached,
+                level=level,
+                severity=severity_of(lost / prompt_tokens, requests / (warm or 1), lost),
+                confidence="high",
+                evidence=evidence,
+                advice=advice,
+            )
+        )
+    return rows
+
+
+_Found = tuple[str, str, int, int, str, str, str]
+
+
+def _namespaces(prompts: Sequence[Prompt], outcomes: Sequence[Outcome], engine: Engine) -> _Found | None:
+    """Requests that are equal to one of another model, LoRA or salt further than to any of their own."""
+    if len({prompt.namespace for prompt in prompts}) < 2:
+        return None
+    tree = PrefixTree(lambda number: prompts[number].tokens + prompts[number].output_tokens)
+    requests = lost = 0
+    first: tuple[Namespace, Namespace] | None = None
+    for number, (prompt, outcome) in enumerate(zip(prompts, outcomes, strict=True)):
+        match = tree.add(number, prompt.tokens, prompt.output_tokens)
+        shared = min(match.shared * prompt.unit, prompt.token_count)
+        denied = engine.aligned_tokens(shared, prompt.token_count) - outcome.aligned_tokens
+        if denied > 0 and match.matched is not None:
+            requests += 1
+            lost += denied
+            first = first or (prompts[match.matched].namespace, prompt.namespace)
+    if first is None:
+        return None
+    path, was, became = _unlike(*first)
+    evidence = f"the same tokens with {path} {was!r} and {became!r}"
+    advice = "Engines never share between models, LoRA adapters or salts. If that is meant, nothing is wrong."
+    return "namespace", path, requests, lost, "model_changed", evidence, advice
+
+
+def _unlike(one: Namespace, other: Namespace) -> tuple[str, str, str]:
+    if one.model != other.model:
+        return "model", one.model, other.model
+    if one.lora != other.lora:
+        return "lora", one.lora, other.lora
+    return "cache_salt", one.salt, other.salt
+
+
+def _denied(losses: Sequence[Losses], engine: Engine) -> list[_Found]:
+    """What routing, a lifetime and a minimum cost."""
+    rows = [
+        (
+            "replica",
+            [one.isolated for one in losses],
+            "another server had it",
+            "Route requests of one conversation, or of one prompt, to one server.",
+        ),
+        (
+            "expired",
+            [one.expired for one in losses],
+            "it was not used for longer than it is kept",
+            "Ask for a longer lifetime, send requests of one prompt closer together, or keep it warm.",
+        ),
+        (
+            "below_minimum",
+            [one.below_minimum for one in losses],
+            f"{engine.name} caches from {engine.min_tokens:,} tokens on",
+            "Only a longer stable beginning would be cached; nothing is wrong with this one.",
+        ),
+    ]
+    return [
+        (kind, "", sum([bool(one) for one in tokens]), sum(tokens), "messages_changed", evidence, advice)
+        for kind, tokens, evidence, advice in rows
+        if any(tokens)
+    ]
