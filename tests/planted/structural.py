@@ -150,11 +150,13 @@ def structural_truth(log: StructuralLog) -> StructuralTruth:
         return StructuralTruth(Truth(now, (), 0), sum(won), sum(won), sum(won))
     both = {place: aligned({0: place}, True) for place in (OWN, NEWEST)}
     place = max(both, key=lambda name: sum(both[name]))
-    moved = aligned({0: place}, False)
-    orders = [_climb(now.aligned, moved, both[place]), _climb(now.aligned, mended, both[place])]
-    (_, fault_won), (_, hole_won) = orders
+    climbs = {}
+    for name, fixed in both.items():
+        climbs[name] = [_climb(now.aligned, aligned({0: name}, False), fixed), _climb(now.aligned, mended, fixed)]
+    (_, fault_won), (_, hole_won) = climbs[place]
     ladder = Truth(now, (Rung(0, hole_won, place),), hole_won)
-    return StructuralTruth(ladder, fault_won, min(map(sum, orders)), max(map(sum, orders)))
+    most = max(sum(climb) for climbed in climbs.values() for climb in climbed)
+    return StructuralTruth(ladder, fault_won, min(map(sum, climbs[place])), most)
 
 
 def _climb(now: tuple[int, ...], *steps: tuple[int, ...]) -> list[int]:

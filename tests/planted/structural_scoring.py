@@ -110,10 +110,15 @@ class StructuralSummary:
         said = named + sum(len(one.other) for one in self.of(kind))
         return named / said if said else 1.0
 
-    def overall_precision(self) -> float:
-        """The part of all that is said about any log that is the planted fault."""
+    def overall(self) -> dict[str, float]:
+        """Over all kinds: precision of what is said, faults named of those that cost, and totals that agree."""
         named = sum(one.named for one in self.scores)
-        return named / (named + sum(len(one.other) for one in self.scores))
+        needed = [one.named for one in self.scores if one.needed]
+        return {
+            "precision": named / (named + sum(len(one.other) for one in self.scores)),
+            "recall": sum(needed) / len(needed),
+            "totals": sum(one.total_agrees for one in self.scores) / len(self.scores),
+        }
 
     def totals(self, kind: str) -> float:
         rows = self.of(kind)
@@ -130,7 +135,8 @@ class StructuralSummary:
                 f"{kind:24} {len(of):4} {self.recall(kind):6.2f} {said.total():6} {self.totals(kind):7.2f} "
                 f"{sum(one.counts_equal for one in of):7}  {', '.join(f'{k} {n}' for k, n in said.most_common(3))}"
             )
-        rows.append(f"{len(self.scores)} logs, precision {self.overall_precision():.3f}")
+        overall = ", ".join(f"{name} {value:.3f}" for name, value in self.overall().items())
+        rows.append(f"{len(self.scores)} logs: {overall}")
         return "\n".join(rows)
 
     def table(self) -> str:
