@@ -42,8 +42,6 @@ class FixSummary:
     log: str
     written_to: str | None
     """The file, `-` for standard output, None where nothing was written."""
-    is_trial: bool
-    """Whether no output was asked for."""
     records: int
     changed_records: int
     skipped: int

@@ -15,7 +15,17 @@ import orjson
 from prefixlab.log_rewriting.json_splice import Edit, NotThere, Path, changed, with_edits, with_key_order, with_order
 from prefixlab.log_rewriting.text_blocks import block_runs, json_in
 
-KINDS = ("tool_order", "tool_set", "key_order", "tool_result_order", "permuted", "arguments_reserialised")
+KINDS = (
+    "tool_order",
+    "tool_set",
+    "key_order",
+    "tool_result_order",
+    "permuted",
+    "arguments_reserialised",
+    "image_position",
+)
+
+_IMAGES = frozenset(("image", "image_url", "input_image"))
 
 _SAID_BY_APPLICATION = frozenset(("system", "developer", "user", "tool", "function", "prompt"))
 """Roles whose texts are looked into; what the model wrote stays as it is."""
@@ -132,7 +142,7 @@ class FirstForms:
         content = message.get("content")
         if isinstance(content, list):
             self._blocks(record, (*path, "content"), content, role, family)
-        if role in _SAID_BY_APPLICATION:
+        if role in _SAID_BY_APPLICATION and not record.has_changed((*path, "content")):
             self._texts(record, (*path, "content"), content, role, family)
             self._texts(record, (*path, "output"), message.get("output"), role, family)
 
@@ -146,10 +156,19 @@ class FirstForms:
                 continue
             self._permute(record, "tool_result_order", path, content[start:index], start, family)
             start = index + 1
+        if role == "user":
+            self._images_behind_text(record, path, content)
         if not record.has_changed(path) and role in _SAID_BY_APPLICATION:
             for index, block in enumerate(content):
                 if isinstance(block, dict) and block.get("type") == "tool_result":
                     self._texts(record, (*path, index, "content"), block.get("content"), "tool", family)
+
+    def _images_behind_text(self, record: _Record, path: Path, content: list[Any]) -> None:
+        kinds = [part.get("type") if isinstance(part, dict) else None for part in content]
+        if {*kinds} - _IMAGES <= {"text", "input_text"} and not record.has_changed(path):
+            order = sorted(range(len(kinds)), key=lambda number: kinds[number] in _IMAGES)
+            if order != list(range(len(kinds))):
+                record.reorder("image_position", path, 0, order, self._kinds)
 
     def _arguments(self, record: _Record, path: Path, arguments: Any, family: int) -> None:
         """A call's arguments in the form shown first, be they logged as text or as an object."""

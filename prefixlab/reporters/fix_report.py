@@ -28,6 +28,7 @@ _ORDERS = {
     "tool_result_order": "Order of results of tools called together",
     "permuted": "Order of documents or examples",
     "arguments_reserialised": "Form of tool-call arguments",
+    "image_position": "Images behind the text of their message",
 }
 
 
@@ -106,8 +107,10 @@ def _steps(found: FixSummary, width: int) -> list[str]:
 
 def _what(step: FixedStep) -> str:
     if step.to == "order_shown_first":
-        return f"{_ORDERS[step.kind]} ({step.kind}), {_PLACES[step.to]}"
-    return f"{neutral(step.name)} ({step.kind}) from {neutral(step.path) or 'its line'} {_PLACES[step.to]}"
+        place = "" if step.kind in ("tool_set", "image_position") else f", {_PLACES[step.to]}"
+        return f"{_ORDERS[step.kind]} ({step.kind}){place}"
+    name = "A value in a tool" if step.name == step.kind else neutral(step.name)
+    return f"{name} ({step.kind}) from {neutral(step.path) or 'its line'} {_PLACES[step.to]}"
 
 
 def _left(step: FixedStep) -> str:
