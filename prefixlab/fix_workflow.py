@@ -162,17 +162,13 @@ class _Choice:
             PrefixlabError: a step is asked for that is not of this log.
         """
         best = self._fixes.replayed(self._wanted())
-        for kind in [kind for kind in best.wanted.orders if best.made.orders[kind]]:
-            fewer = self._fixes.replayed(
-                best.wanted._replace(orders=tuple([other for other in best.wanted.orders if other != kind]))
-            )
-            if fewer.totals.aligned_tokens >= best.totals.aligned_tokens:
-                best = fewer
         for hole, row in self._rows.items():
-            if not row.pays and hole in best.wanted.targets:
-                fewer = self._fixes.replayed(best.wanted.without(hole))
-                if fewer.totals.aligned_tokens >= best.totals.aligned_tokens:
-                    best = fewer
+            # Where orders are put right as well, a text may have been taken for a value that only changed its place.
+            if hole in best.wanted.targets and (best.made.orders or not row.pays):
+                best = _if_as_good(self._fixes.replayed(best.wanted.without(hole)), best)
+        for kind in [kind for kind in best.wanted.orders if best.made.orders[kind]]:
+            others = tuple([other for other in best.wanted.orders if other != kind])
+            best = _if_as_good(self._fixes.replayed(best.wanted._replace(orders=others)), best)
         # The ladder's replay sets a value at the end of what the template makes of its message; in the log it stands
         # at the end of the text itself, be it ahead of tools.
         slack = self._analysis.deployment.engine.granularity * len(self._analysis.prompts)
@@ -248,6 +244,11 @@ class _Choice:
     def _is_asked_for(self, name: str) -> bool:
         only = self._settings.only
         return not only or name.casefold() in [asked.casefold() for asked in only]
+
+
+def _if_as_good(fewer: Fixed, best: Fixed) -> Fixed:
+    """The log with fewer steps, if it reuses no less."""
+    return fewer if fewer.totals.aligned_tokens >= best.totals.aligned_tokens else best
 
 
 def _where(hole: Hole, target: Target) -> Place:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from os.path import commonprefix
 from typing import Any, NamedTuple
 
@@ -117,11 +118,8 @@ def changed(raw: bytes, path: Path, change: Callable[[bytes], bytes]) -> bytes:
     start, end = whole(raw)
     for number in range(len(path)):
         if raw[start] == ord('"'):
-            # A document as text: its characters are changed, each with the escapes that it has.
-            logged = raw[start:end]
-            text = json.loads(logged)
-            inner = changed(_as_json(text), path[number:], change).decode()
-            return raw[:start] + spliced(logged, [_difference(text, inner)], raw) + raw[end:]
+            inside = partial(changed, path=path[number:], change=change)
+            return raw[:start] + _within(raw[start:end], inside, raw) + raw[end:]
         start, end = places.of(path[: number + 1])
     return raw[:start] + change(raw[start:end]) + raw[end:]
 
@@ -150,6 +148,8 @@ def with_edits(raw: bytes, path: Path, edits: Mapping[Path, Sequence[Edit]]) -> 
     """
 
     def edited(value: bytes) -> bytes:
+        if value[:1] == b'"' and () not in edits:
+            return _within(value, edited, raw)
         places = _Places(value)
         spans = [(places.of(way), way) for way in edits]
         for (start, end), way in sorted(spans, reverse=True):
@@ -297,10 +297,12 @@ def _difference(before: str, after: str) -> Edit:
     return Edit(head, len(before) - tail, after[head : len(after) - tail])
 
 
-def _as_json(text: str) -> bytes:
+def _within(logged: bytes, change: Callable[[bytes], bytes], around: bytes) -> bytes:
+    """A JSON string that holds a document, with that changed; the rest keeps the escapes that it has."""
+    text = json.loads(logged)
     try:
         data = text.encode()
         json.loads(data)
     except (ValueError, RecursionError):
         raise NotThere from None
-    return data
+    return spliced(logged, [_difference(text, change(data).decode())], around)

@@ -178,12 +178,12 @@ class FirstForms:
                 value = orjson.loads(arguments)
             except ValueError:
                 return
-            key = (family, str(path[len(record.body_path) :]), _digest(_canonical(value)))
+            key = (family, str(path), _digest(_canonical(value)))
             shown = self._forms.setdefault(key, arguments)
             if shown != arguments and kind in self._kinds:
                 record.edit(kind, path, [Edit(0, len(arguments), shown)])
         else:
-            self._order_keys(record, kind, path, arguments, str(path[len(record.body_path) :]), family)
+            self._order_keys(record, kind, path, arguments, str(path), family)
 
     # --- texts --------------------------------------------------------------------------------------------------------
 
@@ -197,7 +197,7 @@ class FirstForms:
                     self._text(record, (*path, index, "text"), part["text"], role, family)
 
     def _text(self, record: _Record, path: Path, text: str, role: str, family: int) -> None:
-        place = str(path[len(record.body_path) :])
+        place = str(path)
         seen = (family, place, hash(text))
         if seen in self._plain:
             return
