@@ -8,6 +8,7 @@ from typing import BinaryIO
 
 from prefixlab import __version__
 from prefixlab.attribution.fix_replay import Hole, Target
+from prefixlab.attribution.planned_moves import is_reordered_text
 from prefixlab.contracts import ReadOptions
 from prefixlab.destination import Destination
 from prefixlab.errors import PrefixlabError
@@ -134,6 +135,7 @@ class _Choice:
         rows: list[Field | Break] = [*ladder.fields, *[row for row in ladder.breaks if row.kind == "tool_text"]]
         rows.sort(key=lambda row: row.rank)
         self._rows: dict[Hole, Field | Break] = dict(zip(ladder.targets, rows, strict=False))
+        self._reordered = [hole for hole in self._rows if is_reordered_text(hole, ladder.sites, analysis.prompts)]
 
     def _wanted(self) -> Wanted:
         """The steps asked for.
@@ -141,7 +143,9 @@ class _Choice:
         Raises:
             PrefixlabError: one is not of this log.
         """
-        targets = dict(self._analysis.ladder.targets)
+        targets = {
+            hole: target for hole, target in self._analysis.ladder.targets.items() if self._is_value_of_log(hole)
+        }
         if not self._settings.only:
             return Wanted(targets, KINDS)
         asked = {name.casefold() for name in self._settings.only}
@@ -192,7 +196,7 @@ class _Choice:
     def promised(self) -> int:
         """Aligned tokens of the log with all that a log can have fixed, by the ladder's own replay."""
         rows = [row.recoverable_tokens for row in self._report.breaks if row.kind in KINDS]
-        rows += [row.recoverable_tokens for hole, row in self._rows.items() if not _is_of_template(hole)]
+        rows += [row.recoverable_tokens for hole, row in self._rows.items() if self._is_value_of_log(hole)]
         return self._report.totals.aligned_tokens + sum(rows)
 
     def steps(self, wanted: Wanted, made: Made) -> tuple[FixedStep, ...]:
@@ -234,12 +238,17 @@ class _Choice:
             return _NOT_ASKED
         if _is_of_template(hole):
             return "it stands in the chat template, not in the log; change the template"
+        if hole in self._reordered:
+            return "it is text that stands at another place elsewhere; only its order is put right"
         return "moving it in the log gains nothing"
 
     def _why_left(self, row: Break) -> str:
         if row.kind in KINDS and not self._is_asked_for(row.kind):
             return _NOT_ASKED
         return _NOT_TOUCHED.get(row.kind, "putting it right in the log gains nothing")
+
+    def _is_value_of_log(self, hole: Hole) -> bool:
+        return not _is_of_template(hole) and hole not in self._reordered
 
     def _is_asked_for(self, name: str) -> bool:
         only = self._settings.only

@@ -9,6 +9,32 @@ from prefixlab.attribution.sites import Found, Located, Site
 from prefixlab.records import TEMPLATE, Piece, Prompt
 from prefixlab.text_moves import Cut, TextMove, Unmovable
 
+LEAST_CONTENT = 16
+"""Characters from which the same text at another place is no accident."""
+
+COMPARED = 64
+"""Pairs of prompts in which a value is looked for at another place."""
+
+
+def is_reordered_text(hole: Hole, located: Located, prompts: Sequence[Prompt]) -> bool:
+    """Whether what stands in a hole stands at another place in other prompts: content in another order, no value.
+
+    Moved to the end it would be torn out of its list.
+    """
+    pairs = elsewhere = 0
+    before = ""
+    for prompt, found in zip(prompts, located[hole.site], strict=True):
+        value = "" if found is None else found.values[hole.number].strip()
+        if found is None or not value or value == before:
+            continue
+        if len(before) >= LEAST_CONTENT:
+            pairs += 1
+            elsewhere += before in prompt.pieces[found.piece].text
+            if pairs == COMPARED:
+                break
+        before = value
+    return elsewhere * 2 >= pairs > 0
+
 
 class PlannedMoves:
     """What fixing some holes does to the texts of each request of a log."""
@@ -60,7 +86,7 @@ def _moves(
             target = cut and _target(prompt, found.piece, cut, place)
             if cut is None or target is None:
                 yield Unmovable((step,))
-            elif cut.start < cut.end:
+            elif found.values[number].strip():
                 label, text = template.label(number), found.values[number]
                 yield TextMove((step,), cut, target, f"{label}: {text}" if label else text)
 
