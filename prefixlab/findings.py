@@ -104,6 +104,8 @@ class Field:
     advice: str
     pays: bool = True
     """Whether the log as a whole wins by the fix, not only some of its requests."""
+    ignored: bool = False
+    """Whether the caller knows the value and accepts it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +126,7 @@ class Break:
     evidence: str
     advice: str
     pays: bool = True
+    ignored: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +186,9 @@ class Report:
     by: Mapping[str, Mapping[str, Totals]] = field(default_factory=dict)
     bill: Bill | None = None
     """What the prompt tokens cost, where a price or a provider's rates are given."""
+    by_losses: Mapping[str, Mapping[str, Losses]] = field(default_factory=dict)
+    by_causes: Mapping[str, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)
+    """By tag and value: the requests whose prefix ends at each field, by its name, and at each break, by its kind."""
 
     def __post_init__(self) -> None:
         for row in self.requests:
@@ -190,6 +196,11 @@ class Report:
                 raise ValueError(f"request {row.id}: cached tokens and losses do not add up to the prompt")
         if self.totals.cached_tokens + sum(self.losses) != self.totals.prompt_tokens:
             raise ValueError("cached tokens and losses do not add up to the prompt tokens")
+        for tag, groups in self.by_losses.items():
+            for value, losses in groups.items():
+                totals = self.by[tag][value]
+                if totals.cached_tokens + sum(losses) != totals.prompt_tokens:
+                    raise ValueError(f"{tag} {value}: cached tokens and losses do not add up to the prompt tokens")
         recoverable = sum(row.recoverable_tokens for row in self.fields)
         recoverable += sum(row.recoverable_tokens for row in self.breaks)
         if recoverable != self.losses.volatile:

@@ -83,6 +83,7 @@ _ENGINE_KINDS: tuple[_Check, ...] = (
     ("replicas", _is_number, "a whole number"),
     ("routing", _or_none(_is_text), "round-robin, session, prefix or tag:NAME"),
     ("price_per_mtok", _or_none(_is_price), "a price"),
+    ("ignore", _are_texts, "a list of names"),
 )
 
 CURVE_KINDS: tuple[_Check, ...] = (
@@ -161,6 +162,8 @@ class AuditSettings(LogSettings):
     """`round-robin`, `session`, `prefix` or `tag:NAME`."""
     price_per_mtok: float | None = None
     """Price of a million input tokens that are not cached, in any currency."""
+    ignore: tuple[str, ...] = ()
+    """Known causes: names of fields, kinds of breaks, `kind:clock`."""
 
     def __post_init__(self) -> None:
         LogSettings.__post_init__(self)
@@ -185,6 +188,8 @@ class AuditSettings(LogSettings):
             )
         if self.kv_dtype is not None and self.model_config is None:
             raise PrefixlabError("--dtype is of the cache of a model", "Name its config with --model-config")
+        if not all([name.strip() for name in self.ignore]):
+            raise PrefixlabError("--ignore '' names nothing", "Give a field's name, a kind of break, or kind:clock")
         if self.replicas < 1:
             raise PrefixlabError(f"--replicas {self.replicas} cannot be", "Give 1 or more")
         if self.routing is not None and self.replicas == 1:

@@ -8,7 +8,9 @@ from typing import Any, BinaryIO, NamedTuple
 
 from prefixlab import __version__
 from prefixlab.attribution.boundary import boundary_break
+from prefixlab.attribution.breakdown import broken_down, sum_of
 from prefixlab.attribution.families import Families, families_of
+from prefixlab.attribution.known_values import KnownValues
 from prefixlab.attribution.ladder import Ladder, climb
 from prefixlab.attribution.losses import losses_of
 from prefixlab.attribution.outer_causes import outer_breaks
@@ -80,6 +82,7 @@ def analyse(
         cuts=models.cuts,
         serve=again,
         written=served.written_tokens,
+        known=KnownValues(settings.ignore),
     )
     losses = [
         losses_of(outcome, marks.local, marks.alive, aligned, shared, engine)
@@ -117,6 +120,9 @@ def report_of(found: Analysis, settings: AuditSettings) -> Report:
     warm = _warm(outcomes, prompts, families.numbers)
     inner = ladder.breaks if boundary is None else (*ladder.breaks, boundary)
     outer = outer_breaks(prompts, outcomes, losses, engine, warm.requests, len(ladder.fields) + len(inner) + 1)
+    known = KnownValues(settings.ignore)
+    breaks = (*inner, *outer)
+    by = broken_down(settings.by, prompts, outcomes, losses, families.numbers, ladder.field_of)
     return Report(
         version=__version__,
         inputs=taken.inputs,
@@ -125,9 +131,9 @@ def report_of(found: Analysis, settings: AuditSettings) -> Report:
         engine=_described(settings, deployment, served),
         totals=Totals.of(outcomes, len(set(families.numbers))),
         warm=warm,
-        losses=Losses(*[sum(column) for column in zip(*losses, strict=True)]) if losses else Losses(),
-        fields=ladder.fields,
-        breaks=(*inner, *outer),
+        losses=sum_of(losses),
+        fields=known.marked(ladder.fields),
+        breaks=known.marked(breaks),
         observed=_observed(prompts, outcomes),
         requests=_rows(prompts, outcomes, losses, ladder),
         notes=(
@@ -140,8 +146,11 @@ def report_of(found: Analysis, settings: AuditSettings) -> Report:
             *_refused(served, prompts, engine),
             *_without_text(prompts),
             *_untagged(settings.by, prompts),
+            *known.notes([*ladder.fields, *breaks]),
         ),
-        by=_by(settings.by, prompts, outcomes, families.numbers),
+        by=by.totals,
+        by_losses=by.losses,
+        by_causes=by.causes,
         bill=_bill(settings, engine, outcomes, served, ladder),
     )
 
@@ -351,19 +360,3 @@ def _rows(
             for number, (prompt, outcome, lost) in enumerate(zip(prompts, outcomes, losses, strict=True))
         ]
     )
-
-
-def _by(
-    tags: Sequence[str], prompts: Sequence[Prompt], outcomes: Sequence[Outcome], families: Sequence[int]
-) -> Mapping[str, Mapping[str, Totals]]:
-    """Totals for each value of each tag asked for, in order of first appearance."""
-    breakdown: dict[str, dict[str, Totals]] = {}
-    for tag in tags:
-        groups: dict[str, list[int]] = {}
-        for number, prompt in enumerate(prompts):
-            groups.setdefault(prompt.tags.get(tag, "(none)"), []).append(number)
-        breakdown[tag] = {
-            value: Totals.of([outcomes[number] for number in group], len({families[number] for number in group}))
-            for value, group in groups.items()
-        }
-    return breakdown

@@ -14,6 +14,9 @@ from prefixlab.records import TOKEN_BYTES, Origin, Prompt
 
 EXAMPLES = 3
 
+_LOOKED_AT = 1000
+"""Values that tell of what kind a field is."""
+
 NOT_WORTH = "Leave it as it is: some requests would win by the fix, but more is lost in others."
 
 
@@ -54,8 +57,8 @@ def field_row(
     standing = [(prompt, one) for prompt, one in zip(prompts, found, strict=True) if one is not None]
     shown_in = standing[0]
     origin = origin_of(hole, *shown_in)
-    distinct = dict.fromkeys([one.values[number] for _, one in standing])
-    kind = kind_of(list(distinct)[:1000])
+    distinct = _distinct(hole, found)
+    kind = kind_of(distinct[:_LOOKED_AT])
     name = name_of(hole)
     first = site.first[number]
     severity = severity_of(step.gain / reached.prompt_tokens, site.broken[number] / (reached.warm or 1), step.gain)
@@ -69,7 +72,7 @@ def field_row(
         token_index=site.token_index if first and site.token_index >= 0 else _token_index(hole, *shown_in, encode),
         requests=site.broken[number],
         distinct_values=len(distinct),
-        examples=tuple([value.strip()[:200] for value in list(distinct)[:EXAMPLES]]),
+        examples=tuple([value.strip()[:200] for value in distinct[:EXAMPLES]]),
         lost_tokens=sum([outcomes[one].prompt_tokens - outcomes[one].raw_shared_tokens for one in first]),
         recoverable_tokens=step.gain,
         reuse_after_fix=reached.reuse,
@@ -80,6 +83,15 @@ def field_row(
         advice=advice if reached.pays else f"{NOT_WORTH} {advice}",
         pays=reached.pays,
     )
+
+
+def value_kind(hole: Hole, found: Sequence[Found | None]) -> str:
+    """Of what kind the values of a hole are. `found` is where its site stands in each prompt."""
+    return kind_of(_distinct(hole, found)[:_LOOKED_AT])
+
+
+def _distinct(hole: Hole, found: Sequence[Found | None]) -> list[str]:
+    return list(dict.fromkeys([one.values[hole.number] for one in found if one is not None]))
 
 
 def level_of(role: str) -> str:

@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 from prefixlab.attribution.break_rows import break_row, tool_text_row
 from prefixlab.attribution.families import Families
-from prefixlab.attribution.field_rows import FieldStep, Reached, field_row, name_of
+from prefixlab.attribution.field_rows import FieldStep, Reached, field_row, name_of, value_kind
 from prefixlab.attribution.fix_replay import Encode, FixReplay, Hole, Replayed, Target
 from prefixlab.attribution.fixed_log import FixedLog, FixedReuse
+from prefixlab.attribution.known_values import KnownValues
 from prefixlab.attribution.restored_prompts import Restorer
 from prefixlab.attribution.sites import (
     Found,
@@ -40,6 +41,8 @@ TRIAL_REQUESTS = 256
 PLACES_LOOKED_INTO = 24
 """Places that are looked into, those first that differ in most requests."""
 
+NOTHING_KNOWN = KnownValues(())
+
 
 class Ladder(NamedTuple):
     """The causes by rank and what every request could reuse with all of them fixed."""
@@ -51,7 +54,7 @@ class Ladder(NamedTuple):
     field_of: dict[int, str]
     """Request number to the name of the field, or the kind of the break, at which its prefix ends."""
     if_fixed: FixedReuse
-    """The whole log with all causes fixed that pay."""
+    """The whole log with all causes fixed that pay and are not known."""
     targets: Mapping[Hole, Target]
     """Where the value of each field goes, by rank."""
     sites: Located
@@ -66,6 +69,7 @@ class Step(NamedTuple):
     gain: int
     cached: int
     pays: bool
+    is_known: bool
 
 
 def climb(
@@ -79,11 +83,13 @@ def climb(
     cuts: bool,
     serve: Callable[[FixedLog], FixedReuse] | None = None,
     written: int = 0,
+    known: KnownValues = NOTHING_KNOWN,
 ) -> Ladder:
     """Find the causes of a log's misses and measure what fixing them gives, front to back.
 
     `cuts` says that text may be encoded piecewise at any blank behind a non-blank. `serve` serves a log with
-    fixes; None where all that is aligned is cached. `written` is what the log as it is writes to the cache.
+    fixes; None where all that is aligned is cached. `written` is what the log as it is writes to the cache. `known`
+    causes are fixed last, so that no other row's figures count on a fix that nobody is going to make.
     """
     partners = partners_of(matches, families.numbers)
     places = collect_places(prompts, partners, families, engine.granularity)
@@ -98,7 +104,7 @@ def climb(
     use = FixedReuse(sum([outcome.cached_tokens for outcome in outcomes]), written, _prompt_tokens(outcomes))
     most = sum(best)
     reached, reached_shared, reached_use = best, shared, use
-    for cause in _candidates(sites, structures, outcomes):
+    for is_known, cause in _known_last(_candidates(sites, structures, outcomes), sites, known):
         target, replayed = climber.fix(cause, best)
         aligned = climber.aligned(replayed)
         better = [max(pair) for pair in zip(best, aligned, strict=True)]
@@ -110,9 +116,10 @@ def climb(
             reached, reached_shared = best, replayed.shared_tokens
         # Some requests win by a fix and others lose by it: it pays if the log as a whole has won.
         pays = sum(aligned) > most
-        steps.append(Step(cause, target, gain, use.cached_tokens, pays))
+        steps.append(Step(cause, target, gain, use.cached_tokens, pays, is_known))
         if pays:
-            most, reached_use = sum(aligned), use
+            most = sum(aligned)
+            reached_use = reached_use if is_known else use
         # A replay holds its whole log; the next one need not stand beside it.
         del replayed
     rest = steps[won:]
@@ -206,6 +213,23 @@ def _candidates(sites: Located, structures: Structures, outcomes: Sequence[Outco
     return [cause for _, _, cause in sorted(causes, key=lambda row: row[:2])]
 
 
+def _known_last(
+    causes: Sequence[Hole | Structural], sites: Located, known: KnownValues
+) -> list[tuple[bool, Hole | Structural]]:
+    """The causes, those behind the others that are known, which are told."""
+
+    def is_known(cause: Hole | Structural) -> bool:
+        if isinstance(cause, Structural):
+            return known.accept_break(cause.kind)
+        if cause.site.origin.role == "tools":
+            return known.accept_break("tool_text")
+        return known.accept_field(name_of(cause), value_kind(cause, sites[cause.site]))
+
+    if not known:
+        return [(False, cause) for cause in causes]
+    return sorted([(is_known(cause), cause) for cause in causes], key=lambda one: one[0])
+
+
 def _rows(
     steps: Sequence[Step],
     rest: Sequence[Step],
@@ -222,7 +246,7 @@ def _rows(
     rows: list[Field | Break] = []
     recovered = 0
     cached = sum([outcome.cached_tokens for outcome in outcomes])
-    for at, (cause, target, gain, now_cached, pays) in enumerate(steps):
+    for at, (cause, target, gain, now_cached, pays, _) in enumerate(steps):
         recovered += gain
         cached = now_cached
         is_worth_it = pays or not gain
@@ -233,7 +257,8 @@ def _rows(
             rows.append(break_row(cause, at + 1, gain, reached, prompts, outcomes))
             continue
         after = steps[at + 1].cause if at + 1 < len(steps) else None
-        partner = name_of(after) if isinstance(after, Hole) and not gain else ""
+        is_followed = isinstance(after, Hole) and steps[at + 1].is_known == steps[at].is_known
+        partner = name_of(after) if isinstance(after, Hole) and is_followed and not gain else ""
         step = FieldStep(cause, target, gain)
         row = field_row(step, at + 1, reached, prompts, outcomes, sites[cause.site], encode, partner)
         rows.append(tool_text_row(row) if cause.site.origin.role == "tools" else row)

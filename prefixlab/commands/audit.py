@@ -23,6 +23,14 @@ def add_options(parser: ArgumentParser) -> None:
         help="Exit 1 if the aligned reuse of warm requests, 0..1, is less.",
     )
     option("--fail-on", choices=SEVERITIES, help="Exit 1 if there is a finding of this severity or above.")
+    option(
+        "--ignore",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="A known cause, which stays in the report and trips nothing: a field's name, a kind of break "
+        "(tool_set), or kind:clock.",
+    )
     options.add_output_options(parser, "text, json, markdown, csv or parquet.")
 
 
@@ -42,7 +50,10 @@ def audit(asked: Namespace) -> int:
         endings = {name: one.endings for name, one in known_reporters().items()}
         chosen = reporter(options.chosen_form(None, destination, endings))
     settings = AuditSettings(
-        **options.log_settings(asked), **options.engine_settings(asked), digest=chosen.name == "json"
+        **options.log_settings(asked),
+        **options.engine_settings(asked),
+        digest=chosen.name == "json",
+        ignore=tuple(asked.ignore),
     )
     try:
         with options.Progress() as progress:

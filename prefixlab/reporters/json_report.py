@@ -5,9 +5,9 @@ Keys stand in the order of the schema and nothing but the report goes in, so the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields
-from typing import Any
+from typing import Any, TypeVar
 
 from prefixlab.bill import Bill, Rates
 from prefixlab.errors import PrefixlabError
@@ -29,6 +29,17 @@ def _settings(values: Mapping[str, Any], first: tuple[str, ...]) -> dict[str, An
 def _totals(totals: Totals) -> dict[str, Any]:
     ratios = {name: getattr(totals, name) for name in ("raw_reuse", "aligned_reuse", "cached_reuse")}
     return {**asdict(totals), **ratios}
+
+
+def _group(report: Report, tag: str, value: str, totals: Totals) -> dict[str, Any]:
+    """One value of a tag: its totals, and its losses and causes where the report has them."""
+    losses, causes = report.by_losses.get(tag, {}), report.by_causes.get(tag, {})
+    document = _totals(totals)
+    if value in losses:
+        document["losses"] = losses[value]._asdict()
+    if value in causes:
+        document["causes"] = dict(causes[value])
+    return document
 
 
 def _request(row: RequestRow) -> dict[str, Any]:
@@ -78,7 +89,8 @@ def as_document(report: Report, *, per_request: bool) -> dict[str, Any]:
     document["notes"] = list(report.notes)
     document["bill"] = None if report.bill is None else _bill(report.bill)
     document["by"] = {
-        tag: {value: _totals(totals) for value, totals in groups.items()} for tag, groups in report.by.items()
+        tag: {value: _group(report, tag, value, totals) for value, totals in groups.items()}
+        for tag, groups in report.by.items()
     }
     return document
 
@@ -120,6 +132,8 @@ REPORTER = JsonReport()
 
 # --- the way back -----------------------------------------------------------------------------------------------------
 
+_Read = TypeVar("_Read")
+
 
 def _known(kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
     """The values that the noun has a place for; a later version may have written more."""
@@ -146,12 +160,21 @@ def _read_bill(bill: Mapping[str, Any] | None) -> Bill | None:
     return Bill(rates, bill["price_per_mtok"], bill["now"], bill["fixed"], bill["without_cache"])
 
 
+def _by(by: Mapping[str, Any], key: str, read: Callable[[Any], _Read]) -> dict[str, dict[str, _Read]]:
+    """What the values of each tag have under a key, which an earlier version did not write."""
+    found = {
+        tag: {value: read(each[key]) for value, each in groups.items() if key in each} for tag, groups in by.items()
+    }
+    return {tag: groups for tag, groups in found.items() if groups}
+
+
 def _report(document: Mapping[str, Any]) -> Report:
     rows = document.get("requests", [])
     index: dict[str, int] = {}
     for at, row in enumerate(rows):
         index.setdefault(row["id"], at)
     observed = document["observed"]
+    by = document.get("by", {})
     return Report(
         version=document["version"],
         inputs=tuple(Input(**_known(Input, each)) for each in document["inputs"]),
@@ -171,8 +194,10 @@ def _report(document: Mapping[str, Any]) -> Report:
         bill=_read_bill(document.get("bill")),
         by={
             tag: {value: Totals(**_known(Totals, totals)) for value, totals in groups.items()}
-            for tag, groups in document.get("by", {}).items()
+            for tag, groups in by.items()
         },
+        by_losses=_by(by, "losses", lambda losses: Losses(**losses)),
+        by_causes=_by(by, "causes", dict),
     )
 
 

@@ -129,7 +129,7 @@ def _ladder(report: Report) -> str:
     rows = []
     for row in rungs[:_MOST_RUNGS]:
         then = percent(wording.reuse_after(row, report)) if row.recoverable_tokens else "-"
-        severity = prose(row.severity)
+        severity = prose(row.severity) + (", ignored" if row.ignored else "")
         if row.confidence and row.confidence != "high":
             severity += f" ({prose(row.confidence)} confidence)"
         figures = [number(row.lost_tokens), number(row.recoverable_tokens), then]
@@ -162,14 +162,24 @@ def _groups(report: Report) -> list[str]:
     tables = []
     for tag, groups in report.by.items():
         head = [code(tag), "requests", "prompt tokens", "raw", "aligned", *(["cached"] if limited else [])]
+        numbers = range(1, len(head))
+        is_told = tag in report.by_losses
+        head += ["largest loss", "broken by"] if is_told else []
         rows = []
         for value, totals in wording.largest(groups, _MOST_GROUPS):
             row = [code(value), number(totals.requests), number(totals.prompt_tokens)]
             row += [percent(totals.raw_reuse), percent(totals.aligned_reuse)]
-            rows.append(row + ([percent(totals.cached_reuse)] if limited else []))
+            row += [percent(totals.cached_reuse)] if limited else []
+            rows.append([*row, *_loss_and_cause(report, tag, value)] if is_told else row)
         more = len(groups) - _MOST_GROUPS
-        tables.append(_table(head, rows, range(1, len(head))) + (f"\n\nand {number(more)} more" if more > 0 else ""))
+        tables.append(_table(head, rows, numbers) + (f"\n\nand {number(more)} more" if more > 0 else ""))
     return tables
+
+
+def _loss_and_cause(report: Report, tag: str, value: str) -> list[str]:
+    loss, share = wording.largest_loss(report, tag, value)
+    cause = wording.first_cause(report, tag, value)
+    return [f"{loss} {percent(share)}" if share else loss, code(cause) if cause != "-" else cause]
 
 
 def _requests(rows: Sequence[RequestRow]) -> str:

@@ -8,10 +8,12 @@ apart and followed, and the same report always gives the same result.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import TypeVar
 
-from prefixlab.findings import Break, Field, Report, RequestRow, Totals
+from prefixlab.findings import Break, Field, Report, RequestRow
 
 _PLAIN_PATH = re.compile(r"(?:[A-Za-z_$][\w$-]*|\[\d+\])(?:\.[A-Za-z_$][\w$-]*|\[\d+\])*", re.ASCII)
 _KINDS = (
@@ -33,6 +35,8 @@ _PLAIN_PLACES = re.compile(
     re.ASCII | re.DOTALL,
 )
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|`[^`]*`|“[^”]*”|‘[^’]*’|«[^»]*»|(?<!\w)\'(?:[^\'\\]|\\.)*\'(?!\w)', re.DOTALL)
+
+_Figures = TypeVar("_Figures")
 
 
 def stand_in(kind: str, text: str) -> str:
@@ -127,20 +131,27 @@ def redact(report: Report) -> Report:
     def tag_value(tag: str, value: str) -> str:
         return tags.setdefault(tag, _Numbered())(value)
 
+    def cause_name(cause: str) -> str:
+        return cause if cause in kinds else names.get(cause) or stand_in("text", cause)
+
     def request(row: RequestRow) -> RequestRow:
-        cause = row.field
-        if cause is not None and cause not in kinds:
-            cause = names.get(cause) or stand_in("text", cause)
         return replace(
             row,
             id=request_id(row.id),
             matched_id=None if row.matched_id is None else request_id(row.matched_id),
-            field=cause,
+            field=None if row.field is None else cause_name(row.field),
             tags={tag: tag_value(tag, value) for tag, value in row.tags.items()},
         )
 
-    def groups(tag: str, values: Mapping[str, Totals]) -> dict[str, Totals]:
-        return {tag_value(tag, value): totals for value, totals in values.items()}
+    def groups(by: Mapping[str, Mapping[str, _Figures]]) -> dict[str, dict[str, _Figures]]:
+        return {tag: {tag_value(tag, value): each for value, each in values.items()} for tag, values in by.items()}
+
+    def causes(counts: Mapping[str, int]) -> dict[str, int]:
+        # Two names of one length have one stand-in.
+        found: Counter[str] = Counter()
+        for cause, count in counts.items():
+            found[cause_name(cause)] += count
+        return dict(found)
 
     return replace(
         report,
@@ -148,7 +159,12 @@ def redact(report: Report) -> Report:
         breaks=tuple(_break(row, sentences) for row in report.breaks),
         requests=tuple(request(row) for row in report.requests),
         notes=tuple(sentences.redacted(_without_quotes_of_the_log(note)) for note in report.notes),
-        by={tag: groups(tag, values) for tag, values in report.by.items()},
+        by=groups(report.by),
+        by_losses=groups(report.by_losses),
+        by_causes={
+            tag: {value: causes(counts) for value, counts in values.items()}
+            for tag, values in groups(report.by_causes).items()
+        },
     )
 
 

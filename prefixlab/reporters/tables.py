@@ -76,6 +76,7 @@ def fields_frame(report: Report) -> pandas.DataFrame:
         "confidence": "object",
         "evidence": "object",
         "advice": "object",
+        "ignored": "bool",
     }
     frame: dict[str, Any] = {
         "cause": pandas.Series(["field" if isinstance(row, Field) else "break" for row in rows], dtype="object")

@@ -7,6 +7,7 @@ terminals, and costs nothing to start.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 
 from prefixlab.findings import Field, Report, RequestRow
 from prefixlab.reporters import wording
@@ -25,6 +26,10 @@ _MOST_RUNGS = 10
 _MOST_ADVICE = 5
 _MOST_GROUPS = 12
 _SEVERITY = len("medium")
+_WIDE = 100
+"""Columns from which on the largest loss of a group has its share beside it."""
+_ROOM_FOR_CAUSE, _ROOM_FOR_LOSS = 16, 26
+"""Columns beside a group's figures that its cause, and then its largest loss, need."""
 
 
 def _show(text: str) -> str:
@@ -192,13 +197,20 @@ def _groups(report: Report, width: int) -> list[str]:
     lines: list[str] = []
     limited = wording.is_limited(report)
     for tag, groups in report.by.items():
-        head = [f"By {shown(tag, _NAME)}", "requests", "prompt tokens", "raw", "aligned"]
-        rows = [head + (["cached"] if limited else [])]
+        figures = [["requests", "tokens", "raw", "aligned", *(["cached"] if limited else [])]]
+        names = [[f"By {shown(tag, _NAME)}", "lost to", "broken by"]]
         for value, totals in wording.largest(groups, _MOST_GROUPS):
-            row = [value or "(none)", number(totals.requests), number(totals.prompt_tokens)]
+            row = [number(totals.requests), number(totals.prompt_tokens)]
             row += [percent(totals.raw_reuse), percent(totals.aligned_reuse)]
-            rows.append(row + ([percent(totals.cached_reuse)] if limited else []))
-        lines += ["", *_table(rows, width, numbers=len(rows[0]) - 1)]
+            figures.append(row + ([percent(totals.cached_reuse)] if limited else []))
+            loss, share = wording.largest_loss(report, tag, value)
+            loss = f"{loss} {percent(share)}" if share and width >= _WIDE else loss
+            names.append([value or "(none)", loss, shown(wording.first_cause(report, tag, value), _KIND)])
+        room = width - 2 - sum([2 + max(map(cells, column)) for column in zip(*figures, strict=True)])
+        is_told = tag in report.by_losses
+        kept = [True, is_told and room >= _ROOM_FOR_LOSS, is_told and room >= _ROOM_FOR_CAUSE]
+        rows = [[*compress(row, kept), *more] for row, more in zip(names, figures, strict=True)]
+        lines += ["", *_table(rows, width, numbers=len(figures[0]))]
         if len(groups) > _MOST_GROUPS:
             lines.append(f"  and {number(len(groups) - _MOST_GROUPS)} more (all of them: --format json)")
     return lines[1:]

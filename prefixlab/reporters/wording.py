@@ -133,18 +133,20 @@ def ladder(report: Report) -> list[Rung]:
 
 
 def fixable(report: Report) -> list[Rung]:
-    """The rungs down to the last that pays, without those that do not.
+    """The rungs down to the last that pays, without those that do not and those that are known and accepted.
 
     A value right ahead of another wins nothing by itself, yet the other wins nothing without it.
     """
-    rows = [row for row in ladder(report) if row.pays]
+    rows = [row for row in ladder(report) if row.pays and not row.ignored]
     last = max([at for at, row in enumerate(rows) if row.recoverable_tokens], default=-1)
     return [row for row in rows[: last + 1] if row.recoverable_tokens or isinstance(row, Field)]
 
 
 def advised(report: Report) -> list[Rung]:
     """The rungs whose advice is worth reading: what to fix, or what there is to know where nothing can be fixed."""
-    return [row for row in fixable(report) or ladder(report) if row.advice]
+    # Where nothing is to be fixed, a value that wins nothing is one that stands behind a known one.
+    others = [row for row in ladder(report) if isinstance(row, Break) or row.recoverable_tokens]
+    return [row for row in fixable(report) or others if row.advice and not row.ignored]
 
 
 def kind(row: Rung, show: Show) -> str:
@@ -160,7 +162,8 @@ def where(row: Rung, report: Report, show: Show) -> str:
     """How often a rung's break happens, and where: JSON path, and line and token of a value."""
     said = f"in {number(row.requests)} of {counted(report.totals.requests, 'request')}"
     said += f" at {show(row.path)}" if row.path else ""
-    return f"{said}, line {row.line}, token {number(row.token_index)}" if isinstance(row, Field) else said
+    said += f", line {row.line}, token {number(row.token_index)}" if isinstance(row, Field) else ""
+    return f"{said}; known, ignored" if row.ignored else said
 
 
 def _causes(rows: Iterable[Rung]) -> tuple[str, str]:
@@ -210,7 +213,11 @@ def _gain(report: Report, quote: Show) -> str:
         nothing_judged = nothing_judged or bool(report.engine.get("min_tokens") and not report.totals.aligned_tokens)
         if nothing_judged:
             return "."
-        some_win = any([row.recoverable_tokens for row in ladder(report)])
+        would_win = [row for row in ladder(report) if row.recoverable_tokens]
+        known = sum([row.ignored for row in would_win])
+        if known:
+            return f". What would win more is ignored: {counted(known, 'known cause')}."
+        some_win = bool(would_win)
         return ". What differs is not worth moving." if some_win else ". No volatile value was found."
     now, last = report.totals.cached_reuse, reuse_after(rows[-1], report)
     if percent(last) == percent(now):
@@ -359,3 +366,18 @@ def facts(report: Report, show: Show) -> list[tuple[str, str]]:
 def largest(groups: Mapping[str, Totals], most: int) -> list[tuple[str, Totals]]:
     """The groups of a breakdown with the most prompt tokens, largest first."""
     return sorted(groups.items(), key=lambda item: -item[1].prompt_tokens)[:most]
+
+
+def largest_loss(report: Report, tag: str, value: str) -> tuple[str, float]:
+    """What the requests with a value of a tag lose most tokens to, and its share of their prompt tokens."""
+    losses = report.by_losses.get(tag, {}).get(value)
+    if losses is None or not any(losses):
+        return "-", 0.0
+    tokens = max(losses)
+    return losses._fields[losses.index(tokens)].replace("_", " "), tokens / report.by[tag][value].prompt_tokens
+
+
+def first_cause(report: Report, tag: str, value: str) -> str:
+    """What the prefixes of most requests with a value of a tag end at."""
+    causes = report.by_causes.get(tag, {}).get(value)
+    return max(causes, key=lambda cause: causes[cause]) if causes else "-"

@@ -16,7 +16,7 @@ from test_text_report import hostile_report
 
 from prefixlab.bill import Bill, Rates
 from prefixlab.errors import MissingExtra, PrefixlabError
-from prefixlab.findings import Observed, Report, Totals
+from prefixlab.findings import Losses, Observed, Report, Totals
 from prefixlab.reporters import csv_report, json_report, parquet_report
 from prefixlab.reporters.json_report import report_from_json
 from prefixlab.reporters.neutral import neutral
@@ -27,9 +27,9 @@ TOTALS += ["raw_reuse", "aligned_reuse", "cached_reuse"]
 LOSSES = ["first_seen", "volatile", "partial_block", "last_token", "below_minimum", "evicted", "expired", "isolated"]
 FIELD = ["rank", "name", "kind", "path", "line", "token_index", "requests", "distinct_values", "examples"]
 FIELD += ["lost_tokens", "recoverable_tokens", "reuse_after_fix", "cached_reuse_after_fix"]
-FIELD += ["level", "severity", "confidence", "advice", "pays"]
+FIELD += ["level", "severity", "confidence", "advice", "pays", "ignored"]
 BREAK = ["rank", "kind", "path", "requests", "lost_tokens", "recoverable_tokens", "reuse_after_fix"]
-BREAK += ["cached_reuse_after_fix", "level", "severity", "confidence", "evidence", "advice", "pays"]
+BREAK += ["cached_reuse_after_fix", "level", "severity", "confidence", "evidence", "advice", "pays", "ignored"]
 REQUEST = ["id", "line", "prompt_tokens", "raw_shared_tokens", "aligned_tokens", "cached_tokens"]
 REQUEST += ["matched_id", "losses", "field", "tags"]
 TOP = ["schema", "version", "inputs", "tokenizer", "chat_template", "engine", "totals", "warm", "losses", "fields"]
@@ -44,6 +44,8 @@ def full_report() -> Report:
         observed=Observed(2, 100, 120),
         notes=["a note"],
         by={"tenant": {"acme": Totals(1, 1, 400, 0, 0, 0)}},
+        by_losses={"tenant": {"acme": Losses(400)}},
+        by_causes={"tenant": {"acme": {"Current time": 1}}},
     )
 
 
@@ -59,7 +61,8 @@ def test_the_keys_are_those_of_the_schema_in_its_order() -> None:
     assert list(document["tokenizer"]) == ["name", "source", "sha256"]
     assert list(document["chat_template"]) == ["name", "sha256"]
     assert list(document["engine"]) == ["name", "block_size", "cache_tokens", "min_tokens"]
-    assert list(document["totals"]) == list(document["warm"]) == list(document["by"]["tenant"]["acme"]) == TOTALS
+    assert list(document["totals"]) == list(document["warm"]) == TOTALS
+    assert list(document["by"]["tenant"]["acme"]) == [*TOTALS, "losses", "causes"]
     assert list(document["losses"]) == list(document["requests"][0]["losses"]) == LOSSES
     assert list(document["fields"][0]) == FIELD
     assert list(document["breaks"][0]) == BREAK
