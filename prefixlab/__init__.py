@@ -20,18 +20,20 @@ if TYPE_CHECKING:
     from prefixlab.python_api import audit as audit
     from prefixlab.python_api import curve as curve
     from prefixlab.python_api import explain as explain
+    from prefixlab.python_api import fix as fix
     from prefixlab.python_api import simulate as simulate
 
 _PUBLIC = {
     "audit": "prefixlab.python_api",
     "curve": "prefixlab.python_api",
     "explain": "prefixlab.python_api",
+    "fix": "prefixlab.python_api",
     "kv": "prefixlab.kv_workflow",
     "simulate": "prefixlab.python_api",
     "PrefixlabError": "prefixlab.errors",
 }
 
-__all__ = ["PrefixlabError", "__version__", "audit", "curve", "explain", "kv", "simulate"]
+__all__ = ["PrefixlabError", "__version__", "audit", "curve", "explain", "fix", "kv", "simulate"]
 
 
 def __getattr__(name: str) -> Any:

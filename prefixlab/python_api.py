@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from prefixlab.curve_workflow import CurveSettings
 from prefixlab.curve_workflow import curve as _curve
+from prefixlab.destination import Destination
 from prefixlab.errors import PrefixlabError
 from prefixlab.explain_workflow import explain as _explain
 from prefixlab.explanation import Explanation
 from prefixlab.findings import Outcome, Report
+from prefixlab.fix_workflow import FixSettings
+from prefixlab.fix_workflow import fix as _fix
+from prefixlab.fixed_summary import FixSummary
 from prefixlab.records import Request
 from prefixlab.reporters import tables
 from prefixlab.reuse_curve import ReuseCurve
@@ -86,6 +90,34 @@ def explain(
             raise PrefixlabError(f"explain has no option {name!r}", f"Give one of tokenizer, {', '.join(known)}")
     settings = AuditSettings(tokenizers=_names(tokenizer), engine=engine, **options)
     return _explain(_log(requests_or_path), settings, request, compared_with=compared_with)
+
+
+def fix(
+    log: str | os.PathLike[str],
+    output: str | os.PathLike[str] | None = None,
+    *,
+    only: str | Sequence[str] = (),
+    tokenizer: str | Sequence[str] | None = None,
+    engine: str = "vllm",
+    **options: Any,
+) -> FixSummary:
+    """Write a log with its volatile values moved behind stable text and its orders as shown first, if it gains by that.
+
+    Without `output` nothing is written. `only` names steps of the ladder, `options` are those of `audit`. The summary
+    has the totals `before` and `after`, `steps`, `unfixed` and `written_to`, None where nothing was written.
+
+    Raises:
+        PrefixlabError: the input or an option is wrong, or nothing can be written there; the message says what to do.
+    """
+    known = [field.name for field in fields(AuditSettings) if field.name not in ("tokenizers", "digest", "limit")]
+    for name in options:
+        if name not in known:
+            raise PrefixlabError(f"fix has no option {name!r}", f"Give one of tokenizer, only, {', '.join(known)}")
+    steps = (only,) if isinstance(only, str) else tuple(only)
+    settings = FixSettings(tokenizers=_names(tokenizer), engine=engine, digest=False, only=steps, **options)
+    path = os.fspath(log)
+    destination = None if output is None else Destination(os.fspath(output), [path])
+    return _fix(path, settings, destination)
 
 
 def curve(
