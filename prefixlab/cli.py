@@ -94,7 +94,12 @@ def _run(arguments: Sequence[str]) -> int:
         chosen = command(name)
         parser = _Parser(f"prefixlab {name}", chosen.arguments, chosen.work.__doc__)
         chosen.add_options(parser)
-        return chosen.work(parser.parse_intermixed_args(rest))
+        asked = parser.parse_intermixed_args(rest)
+        if not getattr(asked, "no_config", True):
+            from prefixlab.commands.options_table import with_table
+
+            asked = with_table(parser, rest, asked)
+        return chosen.work(asked)
     parser = _Parser("prefixlab", "[--version] [-h] COMMAND ...", SUMMARY)
     parser.add_argument(
         "--version", action="version", version=f"prefixlab {__version__}", help="Print the version and exit."

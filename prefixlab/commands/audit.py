@@ -62,6 +62,7 @@ def audit(asked: Namespace) -> int:
         if not asked.redact:
             raise
         raise options.redacted_error(error) from None
+    report = options.noted(report, asked)
     if asked.redact:
         from prefixlab.reporters.redaction import redact as redacted
 

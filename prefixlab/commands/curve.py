@@ -70,6 +70,7 @@ def curve(asked: Namespace) -> int:
         if not asked.redact:
             raise
         raise options.redacted_error(error) from None
+    found = options.noted(found, asked)
     if asked.redact:
         found = redacted(found)
     destination.write(FORMS[form](found, options.terminal_width()))

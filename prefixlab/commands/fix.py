@@ -57,6 +57,7 @@ def fix(asked: Namespace) -> int:
         if not asked.redact:
             raise
         raise options.redacted_error(error) from None
+    found = options.noted(found, asked)
     if asked.redact:
         found = redacted(found)
     # The fixed log has standard output to itself.

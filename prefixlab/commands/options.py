@@ -5,12 +5,18 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from prefixlab.errors import BadRecord, PrefixlabError
 
 if TYPE_CHECKING:
     from prefixlab.destination import Destination
+    from prefixlab.explanation import Explanation
+    from prefixlab.findings import Report
+    from prefixlab.fixed_summary import FixSummary
+    from prefixlab.reuse_curve import ReuseCurve
+
+_Found = TypeVar("_Found", "Report", "ReuseCurve", "Explanation", "FixSummary")
 
 
 def add_log_options(parser: ArgumentParser) -> None:
@@ -44,6 +50,8 @@ def add_log_options(parser: ArgumentParser) -> None:
         help="How tool-call arguments reach the chat template. Default: parsed.",
     )
     option("--offline", action="store_true", help="Never ask the network for a vocabulary.")
+    option("--no-config", action="store_true", help="Leave [tool.prefixlab] of pyproject.toml alone.")
+    parser.set_defaults(table_note="")
 
 
 def log_settings(asked: Namespace) -> dict[str, Any]:
@@ -156,6 +164,15 @@ def pairs(option: str, given: Sequence[str], form: str) -> dict[str, str]:
         if found.setdefault(name, value) != value:
             raise PrefixlabError(f"{option} {name} is given as {found[name]} and as {value}", "Give one of them")
     return found
+
+
+def noted(found: _Found, asked: Namespace) -> _Found:
+    """What a command found, with a note about the table that gave it options."""
+    if not asked.table_note:
+        return found
+    from dataclasses import replace
+
+    return replace(found, notes=(*found.notes, asked.table_note))
 
 
 def terminal_width() -> int:
