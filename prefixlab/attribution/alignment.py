@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from prefixlab.attribution.differences import unlike_runs
@@ -108,14 +108,17 @@ def _between(mine: Runs, yours: Runs, i: int, our_end: int, j: int, their_end: i
         i, j = i + 1, j + 1
     if max(our_end - i, their_end - j) > MOST_PIECES:
         return [_region(mine, yours, i, our_end, j, their_end)]
-    # By text, wherever it stands: a message that moved is the same message.
-    our_texts = [piece.runs for piece in ours[i:our_end]]
-    their_texts = [piece.runs for piece in theirs[j:their_end]]
+    # By text, wherever it stands: a message that moved is the same message. What the template writes ahead of it goes
+    # with it, for that is the same ahead of many.
+    our_units, their_units = _units(ours, i, our_end), _units(theirs, j, their_end)
+    our_texts = [[piece.runs for piece in ours[start:end]] for start, end in pairwise(our_units)]
+    their_texts = [[piece.runs for piece in theirs[start:end]] for start, end in pairwise(their_units)]
+    matcher = SequenceMatcher(None, list(map(tuple, our_texts)), list(map(tuple, their_texts)), autojunk=False)
     regions: list[Region] = []
-    for tag, i1, i2, j1, j2 in SequenceMatcher(None, our_texts, their_texts, autojunk=False).get_opcodes():
+    for tag, u1, u2, v1, v2 in matcher.get_opcodes():
         if tag == "equal":
             continue
-        i1, i2, j1, j2 = i1 + i, i2 + i, j1 + j, j2 + j
+        i1, i2, j1, j2 = our_units[u1], our_units[u2], their_units[v1], their_units[v2]
         while i1 < i2 and j1 < j2 and _is_same_place(ours[i1], theirs[j1]):
             first, other_first = mine.firsts[i1], yours.firsts[j1]
             for start, end, other_start, other_end in unlike_runs(ours[i1].runs, theirs[j1].runs):
@@ -124,6 +127,17 @@ def _between(mine: Runs, yours: Runs, i: int, our_end: int, j: int, their_end: i
         if i1 < i2 or j1 < j2:
             regions.append(_region(mine, yours, i1, i2, j1, j2))
     return regions
+
+
+def _units(pieces: Sequence[Piece], start: int, end: int) -> list[int]:
+    """Where stretches of template text with the text behind them begin, and the end."""
+    firsts = [start]
+    for number in range(start, end):
+        if any([span.origin.path for span in pieces[number].spans]):
+            firsts.append(number + 1)
+    if firsts[-1] < end:
+        firsts.append(end)
+    return firsts
 
 
 def _is_same_place(piece: Piece, other: Piece) -> bool:
