@@ -93,7 +93,7 @@ def score(log: Log, truth: Truth | None = None, report: pl.AuditReport | None = 
         _match_tool_text(made, row, log, truth, taken)
     check_shares(made, log, truth, taken)
     for hole in log.holes:
-        if hole.number not in taken and not hole.control and truth.won(hole.number):
+        if hole.number not in taken and not hole.control and truth.costs(hole.number):
             made.won_missed += truth.won(hole.number)
             made.missed.append(_missed(hole, log, truth, report.fields))
     others = [row for row in report.breaks if row not in tool_texts]
@@ -117,9 +117,9 @@ def match_fields(made: Score, log: Log, truth: Truth, fields: Iterable[Field]) -
         taken[hole.number] = row.recoverable_tokens
         won = truth.won(hole.number)
         what = f"{hole.kind}/{hole.pattern} {hole.path}:{row.line} won {won}"
-        if hole.control and not won:
+        if hole.control and not truth.costs(hole.number):
             made.false.append(f"control {what}")
-        elif not won:
+        elif hole.control or not truth.costs(hole.number):
             made.neutral.append(what)
         else:
             made.found.append(what)
@@ -138,9 +138,9 @@ def _match_tool_text(made: Score, row: Break, log: Log, truth: Truth, taken: dic
         won = truth.won(hole.number)
         if hole.number not in taken:
             what = f"{hole.kind}/{hole.pattern} {hole.path} as tool_text, won {won}"
-            (made.found if won else made.neutral).append(what)
+            (made.found if truth.costs(hole.number) else made.neutral).append(what)
             made.won_found += won
-            made.kinds[hole.kind, row.kind] += bool(won)
+            made.kinds[hole.kind, row.kind] += truth.costs(hole.number)
         taken[hole.number] = taken.get(hole.number, 0) + row.recoverable_tokens
 
 
@@ -163,6 +163,7 @@ def _missed(hole: Hole, log: Log, truth: Truth, fields: Iterable[Field]) -> str:
     seen = sum(hole.number in draft.values for draft in log.drafts)
     place = f"{hole.path}:{first[0] if first else 0} {hole.form[:40]!r} {values[0]!r:.40}"
     numbers = f"{len(values)} values in {seen} requests, won {truth.won(hole.number)}"
+    numbers += f", needed for {truth.needed.get(hole.number, 0)}"
     return " ".join([what, f"{hole.kind}/{hole.pattern}", place, numbers, *shown])
 
 

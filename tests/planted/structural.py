@@ -147,14 +147,14 @@ def structural_truth(log: StructuralLog) -> StructuralTruth:
     mended = aligned({}, True)
     if not log.holes:
         won = _climb(now.aligned, mended)
-        return StructuralTruth(Truth(now, (), 0), sum(won), sum(won), sum(won))
+        return StructuralTruth(Truth(now, ()), sum(won), sum(won), sum(won))
     both = {place: aligned({0: place}, True) for place in (OWN, NEWEST)}
     place = max(both, key=lambda name: sum(both[name]))
     climbs = {}
     for name, fixed in both.items():
         climbs[name] = [_climb(now.aligned, aligned({0: name}, False), fixed), _climb(now.aligned, mended, fixed)]
     (_, fault_won), (_, hole_won) = climbs[place]
-    ladder = Truth(now, (Rung(0, hole_won, place),), hole_won)
+    ladder = Truth(now, (Rung(0, hole_won, place),))
     most = max(sum(climb) for climbed in climbs.values() for climb in climbed)
     return StructuralTruth(ladder, fault_won, min(map(sum, climbs[place])), most)
 

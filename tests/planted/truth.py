@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -53,8 +53,15 @@ class Truth:
 
     now: Reuse
     rungs: tuple[Rung, ...]
-    alone: int
+    alone: int = 0
     """What all win back if each place is chosen when its hole's turn comes, with all holes behind it as sent."""
+    needed: Mapping[int, int] = field(default_factory=dict)
+    """What is lost again if one hole alone stays as sent and all others are fixed: a hole can win nothing when its turn
+    comes, because the next one stands right behind it, and be needed all the same."""
+
+    def costs(self, hole: int) -> bool:
+        """Whether fixing the hole wins a block somewhere, in its turn or after all others."""
+        return self.won(hole) > 0 or self.needed.get(hole, 0) > 0
 
     @property
     def volatile(self) -> int:
@@ -196,4 +203,9 @@ def truth_of(log: Log) -> Truth:
     greedy: tuple[str, ...] = ()
     for _ in order:
         greedy = max(((*greedy, NEWEST), (*greedy, OWN)), key=lambda places: sum(aligned(places)))
-    return Truth(now, tuple(rungs), climbed(greedy)[-1] - sums[0])
+    needed = {}
+    for hole in order:
+        moved = {n: place for n, place in zip(order, best, strict=True) if n != hole}
+        others = reuse(prompts_of(log.records(moved), log.chat), lengths=now.prompt).aligned
+        needed[hole] = sum(max(0, a - b) for a, b in zip(aligned(best), others, strict=True))
+    return Truth(now, tuple(rungs), climbed(greedy)[-1] - sums[0], needed)
