@@ -62,11 +62,11 @@ def audit(asked: Namespace) -> int:
         if not asked.redact:
             raise
         raise options.redacted_error(error) from None
-    report = options.noted(report, asked)
     if asked.redact:
         from prefixlab.reporters.redaction import redact as redacted
 
         report = redacted(report)
+    report = options.noted(report, asked)
     destination.write(chosen.render(report, per_request=asked.per_request, width=options.terminal_width()))
     if asked.fail_under is not None and report.warm.aligned_reuse < asked.fail_under:
         return 1

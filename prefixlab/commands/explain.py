@@ -53,9 +53,9 @@ def explain(asked: Namespace) -> int:
         if not asked.redact:
             raise
         raise options.redacted_error(error) from None
-    found = options.noted(found, asked)
     if asked.redact:
         found = redacted(found)
+    found = options.noted(found, asked)
     destination.write(FORMS[form](found, options.terminal_width()))
     return 0
 

@@ -57,9 +57,9 @@ def fix(asked: Namespace) -> int:
         if not asked.redact:
             raise
         raise options.redacted_error(error) from None
-    found = options.noted(found, asked)
     if asked.redact:
         found = redacted(found)
+    found = options.noted(found, asked)
     # The fixed log has standard output to itself.
     stream = sys.stderr if destination is not None and destination.is_stdout else sys.stdout
     stream.buffer.write(FORMS[asked.format](found, options.terminal_width()))

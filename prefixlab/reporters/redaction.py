@@ -24,6 +24,8 @@ _KINDS = (
 )
 _SKIPPED = re.compile(r"([\d,]+ records? \w+ skipped, the first: .*?:\d+): .*", re.DOTALL)
 """The note about skipped records: where the first one stands, and then why, which may quote it."""
+_REFUSED = re.compile(r"(.* fit into .*?), such as .*( with [\d,]+ prompt tokens?: .*)", re.DOTALL)
+"""The note about refused requests, which has the id of the largest."""
 _PLACES = re.compile(
     r"(?P<said>.*? (?:leaves out content of [\d,]+ messages?|from earlier ones))(?:: | at )(?P<places>.*)",
     re.DOTALL,
@@ -92,7 +94,10 @@ class _Numbered:
 
 
 def _without_quotes_of_the_log(note: str) -> str:
-    """A note without what it repeats of a record, and without JSON paths that are not plain."""
+    """A note without what it repeats of a record, its id, and without JSON paths that are not plain."""
+    refused = _REFUSED.fullmatch(note)
+    if refused:
+        return f"{refused[1]}, such as one{refused[2]}"
     skipped = _SKIPPED.fullmatch(note)
     if skipped:
         return f"{skipped[1]}."
