@@ -82,12 +82,17 @@ def fix(
         _check_ending(logged, destination)
     numbering = Numbering()
     analysis = analyse(numbering.requests(logged.records()), settings, progress=progress)
+    notes = (*analysis.taken.notes, *analysis.models.notes())
     fixes = LogFixes(logged, settings, analysis, numbering, progress)
     choice = _Choice(fixes, settings, analysis)
     before = totals_of(analysis.outcomes, analysis.families.numbers)
     wanted, after, made = choice.best()
     written_to = None
-    is_gain = after.aligned_tokens > before.aligned_tokens and after.aligned_reuse > before.aligned_reuse
+    is_gain = (
+        after.aligned_tokens > before.aligned_tokens
+        and after.aligned_reuse > before.aligned_reuse
+        and after.cached_tokens >= before.cached_tokens
+    )
     if is_gain and destination is not None:
         after = fixes.write(wanted, destination, after)
         written_to = destination.named
@@ -106,7 +111,7 @@ def fix(
         has_cache=analysis.deployment.is_limited,
         steps=choice.steps(wanted, made),
         unfixed=choice.unfixed(wanted, made),
-        notes=analysis.taken.notes,
+        notes=notes,
     )
 
 

@@ -123,3 +123,18 @@ def test_limit_and_skip_bad_count_for_records_in_memory() -> None:
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no_such_thing"):
         pl.no_such_thing  # noqa: B018
+
+
+def test_fix_writes_a_log_and_says_what_it_gains(tmp_path: Path) -> None:
+    log = Path(__file__).parent.parent / "samples" / "support_clock_on_top.jsonl"
+    out = tmp_path / "fixed.jsonl"
+    trial = pl.fix(log, tokenizer="o200k_base")
+    assert trial.written_to is None
+    found = pl.fix(log, out, tokenizer="o200k_base")
+    assert found.after == trial.after
+    assert found.after.aligned_reuse > 0.8 > 0.1 > found.before.aligned_reuse
+    assert pl.audit(out, tokenizer="o200k_base").totals == found.after
+    alone = pl.fix(log, tokenizer="o200k_base", only="Current time")
+    assert [step.name for step in alone.steps] == ["Current time"]
+    with pytest.raises(pl.PrefixlabError, match="fix has no option 'limit'"):
+        pl.fix(log, limit=2)

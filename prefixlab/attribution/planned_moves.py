@@ -22,17 +22,18 @@ def is_reordered_text(hole: Hole, located: Located, prompts: Sequence[Prompt]) -
     Moved to the end it would be torn out of its list.
     """
     pairs = elsewhere = 0
-    before = ""
+    before, stood_once = "", False
     for prompt, found in zip(prompts, located[hole.site], strict=True):
         value = "" if found is None else found.values[hole.number].strip()
         if found is None or not value or value == before:
             continue
+        text = prompt.pieces[found.piece].text
         if len(before) >= LEAST_CONTENT:
             pairs += 1
-            elsewhere += before in prompt.pieces[found.piece].text
+            elsewhere += stood_once and before in text
             if pairs == COMPARED:
                 break
-        before = value
+        before, stood_once = value, text.count(value) == 1
     return elsewhere * 2 >= pairs > 0
 
 

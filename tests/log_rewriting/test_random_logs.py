@@ -51,7 +51,7 @@ def records(data: bytes, is_array: bool) -> list[bytes]:
     return re.split(rb",\r?\n(?=\{)", data)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", [*range(24), *[pytest.param(seed, marks=pytest.mark.full) for seed in range(24, 400)]])
 def test_nothing_is_lost_and_reuse_never_falls(seed: int, tmp_path: Path) -> None:
     log = Log(seed)
     path, fixed = tmp_path / "log.jsonl", tmp_path / "fixed.jsonl"
@@ -80,6 +80,6 @@ def test_nothing_is_lost_and_reuse_never_falls(seed: int, tmp_path: Path) -> Non
     assert again.after.aligned_tokens >= summary.after.aligned_tokens
 
 
-def test_the_generator_has_every_shape_and_most_logs_gain() -> None:
-    shapes = {Log(seed).shape for seed in range(60)}
+def test_the_generator_has_every_shape() -> None:
+    shapes = {Log(seed).shape for seed in range(24)}
     assert len(shapes) == 9
