@@ -245,6 +245,8 @@ class _Choice:
             return "it stands in the chat template, not in the log; change the template"
         if hole in self._reordered:
             return "it is text that stands at another place elsewhere; only its order is put right"
+        if not self._rows[hole].pays:
+            return "some requests would win if it were moved, but others would lose more"
         return "moving it in the log gains nothing"
 
     def _why_left(self, row: Break) -> str:
