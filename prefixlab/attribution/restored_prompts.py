@@ -19,7 +19,7 @@ from prefixlab.attribution.structure import IMAGE, Comparison
 from prefixlab.records import Origin, Piece, Prompt, Run, Span
 
 _Atom = tuple[Run, Piece, int]
-"""A run with the piece it is from, and its number there."""
+"""A run with the piece it is in, and its number there; -1 where a fix brought it into the piece."""
 
 
 class _Restored(NamedTuple):
@@ -89,16 +89,24 @@ def _build(comparison: Comparison, regions: Sequence[tuple[Region, bool]], base:
     ours = _atoms(mine)
     atoms: list[_Atom] = []
     starts: list[int] = []
-    other = 0
+    at = other = 0
 
-    def take(other_end: int) -> None:
-        """Equal runs: the base's, with what was restored between them."""
-        first = theirs.starts[other]
-        starts.extend([len(atoms) + theirs.starts[place] - first for place in range(other, other_end)])
-        atoms.extend(theirs.atoms[first : theirs.starts[other_end]])
+    def take(end: int, other_end: int) -> None:
+        """Equal runs, with what was restored between them in the base."""
+        if base is None:
+            starts.extend(range(len(atoms), len(atoms) + end - at))
+            atoms.extend(ours[at:end])
+            return
+        for place in range(other, other_end):
+            first, last = base.starts[place], base.starts[place + 1]
+            starts.append(len(atoms))
+            if first < last and base.atoms[first][0] is yours.runs[place]:
+                atoms.append(ours[at + place - other])
+                first += 1
+            atoms.extend(base.atoms[first:last])
 
     for region, is_fixed in regions:
-        take(region.other_start)
+        take(region.start, region.other_start)
         if not is_fixed:
             starts.extend(range(len(atoms), len(atoms) + region.end - region.start))
             atoms.extend(ours[region.start : region.end])
@@ -109,13 +117,23 @@ def _build(comparison: Comparison, regions: Sequence[tuple[Region, bool]], base:
             behind = theirs.atoms[theirs.starts[region.other_start] : theirs.starts[region.other_end]]
             kept = _new_behind(mine, yours, region) if region.kind == "turn_rerendered" else region.end
             starts.extend([len(atoms)] * (kept - region.start))
-            atoms.extend(behind)
+            atoms.extend(_within(mine, region, behind))
             starts.extend(range(len(atoms), len(atoms) + region.end - kept))
             atoms.extend(ours[kept : region.end])
-        other = region.other_end
-    take(len(yours.runs))
+        at, other = region.end, region.other_end
+    take(len(mine.runs), len(yours.runs))
     starts.append(len(atoms))
     return _Restored(atoms, starts)
+
+
+def _within(mine: Runs, region: Region, atoms: Sequence[_Atom]) -> Sequence[_Atom]:
+    """Runs that come into the middle of a piece become part of it; those in place of whole pieces keep their own."""
+    number = mine.piece_at(region.start)
+    first, end = mine.firsts[number], mine.firsts[number + 1]
+    if region.start < first or region.end > end or (region.start, region.end) in ((first, end), (first, first)):
+        return atoms
+    piece = mine.pieces[number]
+    return [(run, piece, -1) for run, _, _ in atoms]
 
 
 def _new_behind(mine: Runs, yours: Runs, region: Region) -> int:
@@ -193,8 +211,6 @@ def _with_images_behind(prompt: Prompt) -> Prompt:
         if last <= part.last_piece:
             continue
         end = part.last_piece + 1
-        if end < len(pieces) and not pieces[end].origin.path:
-            end += 1
         moved = pieces[part.piece : end]
         pieces[part.piece : last + 1] = [*pieces[end : last + 1], *moved]
     return prompt if pieces == list(prompt.pieces) else _like(prompt, tuple(pieces))
@@ -215,11 +231,11 @@ def _prompt(prompt: Prompt, atoms: Sequence[_Atom]) -> Prompt:
             pieces.append(piece)
         else:
             runs = tuple([run for run, _, _ in part])
-            pieces.append(Piece(_spans(piece, numbers), runs))
+            pieces.append(Piece(_spans(piece, numbers, runs), runs))
     return _like(prompt, tuple(pieces))
 
 
-def _spans(piece: Piece, numbers: Sequence[int]) -> tuple[Span, ...]:
+def _spans(piece: Piece, numbers: Sequence[int], runs: Sequence[Run]) -> tuple[Span, ...]:
     """Where the characters of some runs of a piece came from."""
     origins: list[Origin] = []
     for origin, chars in piece.spans:
@@ -228,7 +244,11 @@ def _spans(piece: Piece, numbers: Sequence[int]) -> tuple[Span, ...]:
     firsts = [0]
     for run in piece.runs:
         firsts.append(firsts[-1] + len(run.text))
-    for number in numbers:
+    foreign = next((origin for origin in origins if origin.path), piece.origin)
+    for number, run in zip(numbers, runs, strict=True):
+        if number < 0:
+            spans.append(Span(foreign, len(run.text)))
+            continue
         for origin, group in groupby(origins[firsts[number] : firsts[number + 1]]):
             chars = len(list(group))
             if spans and spans[-1].origin == origin:

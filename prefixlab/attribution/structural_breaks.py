@@ -142,7 +142,7 @@ def _form(prompt: Prompt, base: Prompt) -> object:
 def _general(region: Region) -> str:
     """The path by which breaks are told apart: the same in every message of the conversation."""
     if region.path.startswith(("messages", "input")):
-        return "messages" if region.kind != "permuted" else region.path
+        return region.path if region.kind == "permuted" and "." in region.path else "messages"
     return re.sub(r"\[\d+\]", "[*]", region.path)
 
 

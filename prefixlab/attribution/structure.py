@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from prefixlab.attribution.alignment import Region, Runs, Whole, aligned, joined, without
-from prefixlab.attribution.differences import first_unlike, is_turn
+from prefixlab.attribution.differences import first_unlike
 from prefixlab.attribution.form_kinds import form_kind
 from prefixlab.attribution.parts import Outline, outline, texts
 from prefixlab.attribution.sites import PARAMETERS
@@ -234,7 +234,8 @@ def _text_follows(mine: Runs, region: Region) -> bool:
     behind = mine.pieces[piece + 1 :]
     return any(
         [
-            is_turn(other) and not other.text.startswith(IMAGE) and other.origin.path.partition(".")[0] == message
+            not other.text.startswith(IMAGE) and span.origin.path.startswith(f"{message}.")
             for other in behind
+            for span in other.spans
         ]
     )

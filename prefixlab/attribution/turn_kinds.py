@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
@@ -27,12 +28,28 @@ class Labels(NamedTuple):
 def label_turns(ours: Sequence[Turn], theirs: Sequence[Turn], labels: Labels) -> list[Whole]:
     """Label the pieces of turns that changed; returns stretches of turns that are a kind as a whole."""
     our_keys, their_keys = [(turn.role, turn.content) for turn in ours], [(turn.role, turn.content) for turn in theirs]
-    matcher = SequenceMatcher(None, our_keys, their_keys, autojunk=False)
-    codes = matcher.get_opcodes()
+    groups: list[Whole] = []
+    start = 0
+    while start < min(len(ours), len(theirs)):
+        if our_keys[start] == their_keys[start]:
+            start += 1
+            continue
+        count = _balanced(our_keys[start:], their_keys[start:])
+        group = _permuted(ours[start : start + count], theirs[start : start + count]) if count else None
+        if group is None:
+            break
+        groups.append(group)
+        start += count
+    codes = [
+        (tag, i1 + start, i2 + start, j1 + start, j2 + start)
+        for tag, i1, i2, j1, j2 in SequenceMatcher(
+            None, our_keys[start:], their_keys[start:], autojunk=False
+        ).get_opcodes()
+    ]
     common = sum([len(turn.text) for turn in theirs[: len(theirs)]]) or 1
     same = sum([len(ours[at].text) for tag, i1, i2, _, _ in codes if tag == "equal" for at in range(i1, i2)])
+    same += sum([len(turn.text) for turn in ours[:start]])
     whole = min(sum([len(turn.text) for turn in ours]), common)
-    groups: list[Whole] = []
     for number, (tag, i1, i2, j1, j2) in enumerate(codes):
         if tag == "equal":
             continue
@@ -84,6 +101,19 @@ def _label(
     for turn in turns:
         for piece in range(turn.first_piece, turn.last_piece + 1):
             known.setdefault(piece, (kind, path or f"messages[{turn.number}].content", evidence, moved))
+
+
+def _balanced(ours: Sequence[object], theirs: Sequence[object]) -> int:
+    """The fewest turns from the first on that are the other's in another order; 0 where there are none."""
+    left: Counter[object] = Counter()
+    for count, pair in enumerate(zip(ours, theirs, strict=False), 1):
+        for turn, one in zip(pair, (1, -1), strict=True):
+            left[turn] += one
+            if not left[turn]:
+                del left[turn]
+        if not left:
+            return count
+    return 0
 
 
 def _permuted(mine: Sequence[Turn], yours: Sequence[Turn]) -> Whole | None:
