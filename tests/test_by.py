@@ -18,6 +18,8 @@ from tests.test_audit import audited, chat, written
 
 RULES = "\n".join(f"Rule {n}: quote clause {n * 7} of the terms, and offer a visit on a weekday." for n in range(20))
 
+IDS = st.lists(st.integers(0, 3), min_size=1, max_size=30)
+
 
 def log_of(tmp_path: Path) -> str:
     """Two customers: the one's system text begins with a clock, the other's is always the same."""
@@ -55,13 +57,7 @@ def test_losses_of_the_values_add_up(tmp_path: Path) -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(
-    st.lists(
-        st.tuples(st.sampled_from(["a", "b", None]), st.lists(st.integers(0, 3), min_size=1, max_size=30)),
-        min_size=1,
-        max_size=12,
-    )
-)
+@given(st.lists(st.tuples(st.sampled_from(["a", "b", None]), IDS), min_size=1, max_size=12))
 def test_losses_add_up_whatever_the_log(drawn: list[tuple[str | None, list[int]]]) -> None:
     records = [{"prompt_token_ids": ids, **({"tenant": tag} if tag else {})} for tag, ids in drawn]
     report = pl.audit(records, by=["tenant"], block_size=4, cache_tokens=40)
