@@ -56,9 +56,12 @@ def differences(prompt: Prompt, other: Prompt, enough: int = 1) -> list[Differen
         if found and start < end:
             tokens = _tokens_from(piece, start, end)
             same[-1] += tokens
-            stretch = 0 if is_turn(piece) else stretch + tokens
+            # Behind a value in a message, lines of that message that both prompts have were written by one template.
+            is_own = found[-1][0] == number and piece.origin.role == "user"
+            stretch = stretch + tokens if is_own or not is_turn(piece) else 0
             stable[-1] = max(stable[-1], stretch)
 
+    number = first
     for number in range(first, both):
         mine, yours = ours[number], theirs[number]
         if mine is yours:
@@ -66,7 +69,7 @@ def differences(prompt: Prompt, other: Prompt, enough: int = 1) -> list[Differen
             continue
         if mine.origin != yours.origin or len(mine.spans) != len(yours.spans):
             break
-        if is_turn(mine) and not _has_stable(ours[number + 1 :], enough):
+        if is_turn(mine) and not (_may_hold(mine, enough) or _has_stable(ours[number + 1 :], enough)):
             break
         at = 0
         for start, end, other_start, other_end in unlike_runs(mine.runs, yours.runs):
@@ -103,6 +106,11 @@ def is_turn(piece: Piece) -> bool:
     if len(spans) == 1:
         return spans[0].origin.role in TURNS
     return any([span.origin.role in TURNS for span in spans])
+
+
+def _may_hold(piece: Piece, enough: int) -> bool:
+    """Whether a message of a user is long enough, and of lines enough, to be a template with values in it."""
+    return piece.origin.role == "user" and len(piece.runs) > 2 and piece.token_count > enough
 
 
 def _has_stable(pieces: Sequence[Piece], enough: int) -> bool:

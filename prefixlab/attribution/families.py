@@ -106,6 +106,12 @@ class _Families:
             for run in runs:
                 of_run.setdefault(run, {})[family] = None
                 seen_in[run] = seen_in.get(run, 0) + 1
+            for piece in prompt.pieces:
+                # A message of the user may be a template too; its lines do not tell a family, but stay in it.
+                if piece.origin.role == "user" and len(piece.runs) > 2:
+                    for run in dict.fromkeys(piece.runs):
+                        seen_in.setdefault(run, 0)
+                        seen_in[run] += run not in runs
             # Keyed by identity, so the pieces must outlive the key.
             self._kept.append(pieces)
             self._of_piece[key] = family

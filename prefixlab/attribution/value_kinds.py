@@ -9,7 +9,7 @@ from collections.abc import Sequence
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|sept|oct|nov|dec)[a-z]*\.?"
 _DAY = r"(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,?"
 _DATE = (
-    rf"(?:\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}|\d{{1,2}}[-/.]\d{{1,2}}[-/.]\d{{2,4}}|"
+    rf"(?:\d{{4}}\s?[年년]\s?\d{{1,2}}\s?[月월]\s?\d{{1,2}}\s?[日일]|\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}|\d{{1,2}}[-/.]\d{{1,2}}[-/.]\d{{2,4}}|"
     rf"(?:{_DAY}\s+)?(?:\d{{1,2}}(?:st|nd|rd|th)?\.?\s+{_MONTH},?\s+\d{{4}}|{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?,?\s+\d{{4}}))"
 )
 _TIME = r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:\s?[ap]\.?m\.?)?"
@@ -31,6 +31,8 @@ _EPOCH = re.compile(r"1\d{9}(?:\d{3}){0,3}(?:\.\d+)?")
 _NUMBER = re.compile(r"[-+]?[$€£¥]?\s?\d[\d,.' ]*\s?[%$€£¥]?")
 _PATH = re.compile(r"(?:[A-Za-z]:\\|~?/|\.{1,2}/)\S*|\S+(?:[/\\]\S+){2,}")
 _NAME = re.compile(r"[^\W\d_a-z][\w'’.-]*(?: (?:[^\W\d_a-z][\w'’.-]*|van|von|de|da|del|la|bin|al)){0,3}")
+_JSON_INSIDE = re.compile(r"""[\w -]+"\s?:\s.*""", re.DOTALL)
+"""What differs of an object behind its opening brace and quote: `score": 542, "cart": 7`."""
 _ID = re.compile(r"(?=\S*\d)[A-Za-z0-9][\w.:#-]{2,}|[0-9a-f]{4,}|[A-Za-z0-9_-]{16,}")
 
 
@@ -82,6 +84,8 @@ def _kind(value: str) -> str:
     if _NUMBER.fullmatch(value):
         return "number"
     if value[:1] in "{[" and value[-1:] in "}]":
+        return "json"
+    if _JSON_INSIDE.fullmatch(value):
         return "json"
     if " " not in value and _PATH.fullmatch(value):
         return "path"
