@@ -104,12 +104,13 @@ def test_a_known_cause_does_not_trip_the_gate(tmp_path: Path) -> None:
 
 def test_a_name_that_no_row_has_is_told() -> None:
     notes = audited(LOG, "--ignore", "Curent time", "--ignore", "tool_set", "--ignore", "kind:clock")["notes"]
-    told = [note for note in notes if "--ignore" in note]
+    told = [note for note in notes if "ignored" in note]
     assert told == [
-        f"Nothing in this report is called '{name}', which --ignore names: no field, no kind."
-        for name in ("Curent time", "tool_set")
+        "To be ignored, but not in this report: no field and no kind is called 'Curent time' or 'tool_set'."
     ]
-    assert "--ignore" not in " ".join(audited(LOG)["notes"])
+    one = audited(LOG, "--ignore", "x")["notes"][-1]
+    assert one == "To be ignored, but not in this report: no field and no kind is called 'x'."
+    assert "ignored" not in " ".join(audited(LOG)["notes"])
     # A kind of values is named with `kind:`; without it, it is a name.
     assert not rows(audited(LOG, "--ignore", "clock"))["Current time"]["ignored"]
 

@@ -36,16 +36,16 @@ class KnownValues:
         return tuple([replace(row, severity="info", ignored=True) if self._accept(row) else row for row in rows])
 
     def notes(self, rows: Iterable[Field | Break]) -> list[str]:
-        """A sentence for each name that no row has: it may be misspelt, or its cause may be gone."""
+        """A sentence about names that no row has: they may be misspelt, or their causes gone."""
         there: set[str] = set()
         for row in rows:
             name = row.name if isinstance(row, Field) else row.kind
             there |= {_folded(name), KIND + row.kind}
-        return [
-            f"Nothing in this report is called {name!r}, which --ignore names: no field, no kind."
-            for folded, name in self._names.items()
-            if folded not in there
-        ]
+        gone = [repr(name) for folded, name in self._names.items() if folded not in there]
+        if not gone:
+            return []
+        named = f"{', '.join(gone[:-1])} or {gone[-1]}" if gone[1:] else gone[0]
+        return [f"To be ignored, but not in this report: no field and no kind is called {named}."]
 
     def _accept(self, row: Field | Break) -> bool:
         return self.accept_field(row.name, row.kind) if isinstance(row, Field) else self.accept_break(row.kind)
