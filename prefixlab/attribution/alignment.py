@@ -104,8 +104,12 @@ def aligned(mine: Runs, yours: Runs, whole: Sequence[Whole] = ()) -> list[Region
 def _between(mine: Runs, yours: Runs, i: int, our_end: int, j: int, their_end: int) -> list[Region]:
     """The regions of some pieces."""
     ours, theirs = mine.pieces, yours.pieces
+    first = i
     while i < our_end and j < their_end and ours[i] is theirs[j]:
         i, j = i + 1, j + 1
+    # What the template writes ahead of a text goes with it, also where it is the first that differs.
+    while i > first and not any([span.origin.path for span in ours[i - 1].spans]):
+        i, j = i - 1, j - 1
     if max(our_end - i, their_end - j) > MOST_PIECES:
         return [_region(mine, yours, i, our_end, j, their_end)]
     # By text, wherever it stands: a message that moved is the same message. What the template writes ahead of it goes

@@ -58,7 +58,10 @@ def label_turns(ours: Sequence[Turn], theirs: Sequence[Turn], labels: Labels) ->
         if not behind:
             _label_newest(mine, yours, len(ours) - i1, labels)
             continue
-        if same < LEAST_COMMON * whole:
+        is_cut = tag == "insert" and not i1 and codes[number + 1][4] == len(theirs)
+        if same < LEAST_COMMON * whole and not is_cut:
+            # A turn in common by chance makes no two conversations one. Where the older one ends as this one begins it
+            # is no chance.
             continue
         if tag == "delete":
             # This prompt has a turn more in its middle.
