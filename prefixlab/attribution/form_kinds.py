@@ -9,6 +9,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+MOSTLY = 0.5
+"""Part of a text that must only have moved for the rest to be values in between."""
+
 MOST_CHARACTERS = 1 << 20
 """Longer texts are not looked into."""
 
@@ -37,6 +40,16 @@ def is_permuted(blocks: Sequence[str], others: Sequence[str]) -> bool:
     """Whether one is the other in another order. Blanks at the ends of a block do not count."""
     ours, theirs = [block.strip() for block in blocks], [block.strip() for block in others]
     return len(ours) > 1 and ours != theirs and Counter(ours) == Counter(theirs)
+
+
+def is_mostly_permuted(lines: Sequence[str], others: Sequence[str]) -> bool:
+    """Whether most of some lines, by their length, are the other's in another order, with values changed in between."""
+    ours, theirs = [line.strip() for line in lines], [line.strip() for line in others]
+    common = Counter(ours) & Counter(theirs)
+    kept = sum([len(line) * count for line, count in common.items()])
+    if kept < MOSTLY * max(sum(map(len, ours)), sum(map(len, theirs))):
+        return False
+    return [line for line in ours if line in common] != [line for line in theirs if line in common]
 
 
 def has_same_json(text: str, other: str) -> bool:

@@ -93,9 +93,14 @@ def climb(
     """
     partners = partners_of(matches, families.numbers)
     places = collect_places(prompts, partners, families, engine.granularity)
-    sites = _sites(places, prompts, families.numbers)
-    count_breaks(sites, prompts, partners, matches)
     structures = structures_of(prompts, matches, families, partners, frozenset(places.unnamed))
+    # Values between lines that change their places are found once the lines stand still.
+    still = _in_one_order(prompts, structures, encode)
+    if still is not prompts:
+        places = collect_places(still, partners, families, engine.granularity)
+    found = _sites(places, still, families.numbers)
+    count_breaks(found, still, partners, matches)
+    sites = found if still is prompts else relocated(found, still, prompts, families.numbers)
     climber = _Climber(prompts, families, outcomes, engine, encode, cuts, sites, structures)
     best = [outcome.aligned_tokens for outcome in outcomes]
     shared = [outcome.raw_shared_tokens for outcome in outcomes]
@@ -124,7 +129,7 @@ def climb(
         del replayed
     rest = steps[won:]
     del steps[won:]
-    rows = _rows(steps, rest, prompts, families.numbers, outcomes, sites, encode)
+    rows = _rows(steps, rest, still, families.numbers, outcomes, found, encode)
     return Ladder(
         tuple([row for row in rows if isinstance(row, Field)]),
         tuple([row for row in rows if isinstance(row, Break)]),
@@ -136,6 +141,12 @@ def climb(
         sites,
         structures,
     )
+
+
+def _in_one_order(prompts: Sequence[Prompt], structures: Structures, encode: Encode) -> Sequence[Prompt]:
+    """The prompts with the lines that change their places in one order; the same prompts where there are none."""
+    moving = [one for one in structures.breaks if one.lines]
+    return Restorer(prompts, structures, encode).restored(moving) if moving else prompts
 
 
 class _Climber:

@@ -6,7 +6,7 @@ rest is its own. So a history that is cut again and again grows on, and an order
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -39,7 +39,7 @@ class Restorer:
 
     def restored(self, fixed: Sequence[Structural]) -> list[Prompt]:
         """The prompts with these breaks undone; those that none of them touches are the same objects."""
-        undone = {id(one) for one in fixed if one.kind != "image_position" and not one.moved}
+        undone = {id(one) for one in fixed if one.kind != "image_position" and not one.moved and not one.lines}
         built: list[_Restored | None] = []
         prompts: list[Prompt] = []
         for number, prompt in enumerate(self._prompts):
@@ -64,6 +64,8 @@ class Restorer:
             prompts.append(_prompt(prompt, one.atoms))
         if any([one.kind == "image_position" for one in fixed]):
             prompts = [_with_images_behind(prompt) for prompt in prompts]
+        for moving in [one for one in fixed if one.lines]:
+            prompts = [_with_lines_in_order(prompt, moving.path, moving.lines) for prompt in prompts]
         for addition in [one.moved for one in fixed if one.moved]:
             prompts = [self._with_addition_behind(prompt, addition) for prompt in prompts]
         return prompts
@@ -124,6 +126,25 @@ def _build(comparison: Comparison, regions: Sequence[tuple[Region, bool]], base:
     take(len(mine.runs), len(yours.runs))
     starts.append(len(atoms))
     return _Restored(atoms, starts)
+
+
+def _with_lines_in_order(prompt: Prompt, path: str, lines: Mapping[str, Run]) -> Prompt:
+    """The prompt with those of some lines that stand at a path in the order in which the log showed them first."""
+    ranks = {line: rank for rank, line in enumerate(lines)}
+    pieces = list(prompt.pieces)
+    for number, piece in enumerate(pieces):
+        if all([span.origin.path != path for span in piece.spans]):
+            continue
+        places = [at for at, run in enumerate(piece.runs) if run.text.strip() in ranks]
+        wanted = sorted([piece.runs[at].text.strip() for at in places], key=ranks.__getitem__)
+        atoms = [(run, piece, at) for at, run in enumerate(piece.runs)]
+        for at, line in zip(places, wanted, strict=True):
+            # A line is the same whether others stand behind it or not.
+            atoms[at] = (lines[line], piece, -1)
+        if any([atom[0] is not run for atom, run in zip(atoms, piece.runs, strict=True)]):
+            runs = tuple([run for run, _, _ in atoms])
+            pieces[number] = Piece(_spans(piece, [at for _, _, at in atoms], runs), runs)
+    return prompt if pieces == list(prompt.pieces) else _like(prompt, tuple(pieces))
 
 
 def _within(mine: Runs, region: Region, atoms: Sequence[_Atom]) -> Sequence[_Atom]:

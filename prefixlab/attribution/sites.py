@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from prefixlab.attribution.differences import Difference, differences, is_turn
 from prefixlab.attribution.families import Families
+from prefixlab.attribution.form_kinds import MOSTLY, is_mostly_permuted
 from prefixlab.attribution.line_template import LineTemplate, is_reworded, label_before, template_of
 from prefixlab.prefix_tree import Match
 from prefixlab.records import Origin, Prompt, Run
@@ -322,4 +323,22 @@ def _is_reordered(prompt: Prompt, found: Sequence[Difference], at: Difference) -
         theirs = sorted([run.text.strip() for one in group for run in one.other_runs])
         if len(ours) > 1 and ours == theirs:
             return True
-    return False
+    same_piece = [one for one in found if one.piece == at.piece]
+    return is_mostly_permuted(
+        [run.text for one in same_piece for run in one.runs], [run.text for one in same_piece for run in one.other_runs]
+    ) or _is_mostly_moved(same_piece)
+
+
+def _is_mostly_moved(differences: Sequence[Difference]) -> bool:
+    """Whether most of what differs in a piece went from one place of it to another."""
+    gone: dict[str, int] = {}
+    for place, one in enumerate(differences):
+        for run in one.other_runs:
+            gone.setdefault(run.text.strip(), place)
+    moved = whole = 0
+    for place, one in enumerate(differences):
+        for run in one.runs:
+            line = run.text.strip()
+            whole += len(line)
+            moved += len(line) if gone.get(line, place) != place else 0
+    return whole > 0 and moved >= MOSTLY * whole

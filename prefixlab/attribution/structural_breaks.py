@@ -17,7 +17,7 @@ from prefixlab.attribution.id_forms import id_region
 from prefixlab.attribution.kinship import bases_of
 from prefixlab.attribution.structure import Comparison, compare, continues
 from prefixlab.prefix_tree import Match
-from prefixlab.records import Prompt
+from prefixlab.records import Prompt, Run
 
 ALIKE = 16
 """Comparisons of one outward form that found nothing structural, after which that form is not looked into any more."""
@@ -37,6 +37,8 @@ class Structural:
     token_index: int
     moved: str = ""
     """Text ahead of the rest of the newest message, to be set behind it."""
+    lines: dict[str, Run] = field(default_factory=dict)
+    """Lines of a text whose order changes, in the order in which the log showed them first."""
     requests: list[int] = field(default_factory=list)
     first: list[int] = field(default_factory=list)
     """Requests whose prefix ends at it."""
@@ -94,9 +96,20 @@ def structures_of(
                 if is_first:
                     one.first.append(number)
             key_of[number, at] = one
+            if region.kind == "permuted" and "." in region.path:
+                _learn_order(one.lines, comparison, region)
             is_first = False
     breaks = sorted(found.values(), key=lambda one: one.position)
     return Structures(bases, comparisons, breaks, key_of)
+
+
+def _learn_order(lines: dict[str, Run], comparison: Comparison, region: Region) -> None:
+    """Take the lines of a region into account that both prompts have; the older one's come first."""
+    ours = {run.text.strip() for run in comparison.mine.runs[region.start : region.end]}
+    for run in comparison.yours.runs[region.other_start : region.other_end]:
+        line = run.text.strip()
+        if line in ours:
+            lines.setdefault(line, run)
 
 
 def _comparison(

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from prefixlab.attribution.alignment import Region, Runs, Whole, aligned, joined, without
 from prefixlab.attribution.differences import first_unlike
-from prefixlab.attribution.form_kinds import form_kind
+from prefixlab.attribution.form_kinds import form_kind, is_mostly_permuted
 from prefixlab.attribution.parts import Outline, outline, texts
 from prefixlab.attribution.sites import PARAMETERS
 from prefixlab.attribution.tool_lists import tools_kind
@@ -131,6 +131,13 @@ def _with_forms(regions: list[Region], mine: Runs, yours: Runs) -> list[Region]:
         if count:
             ends = first.start, first.start + count, first.other_start, first.other_start + count
             regions = without(regions, *ends)
+            regions = joined(regions, Region(*ends, "permuted", path, _form_evidence("permuted", "", "")))
+            continue
+        if is_mostly_permuted(
+            [run.text for run in mine.runs[first.start : last.end]],
+            [run.text for run in yours.runs[first.other_start : last.other_end]],
+        ):
+            ends = first.start, last.end, first.other_start, last.other_end
             regions = joined(regions, Region(*ends, "permuted", path, _form_evidence("permuted", "", "")))
             continue
         for region in inside:
