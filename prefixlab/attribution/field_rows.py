@@ -14,6 +14,8 @@ from prefixlab.records import TOKEN_BYTES, Origin, Prompt
 
 EXAMPLES = 3
 
+_ROLES = ("system", "developer", "user", "assistant", "tool")
+
 _LOOKED_AT = 1000
 """Values that tell of what kind a field is."""
 
@@ -113,7 +115,17 @@ def origin_of(hole: Hole, prompt: Prompt, found: Found) -> Origin:
 
 def _line_in_text(hole: Hole, prompt: Prompt, found: Found) -> int:
     """The line of the value in the text at its JSON path, from 1."""
-    return _text_before(hole, prompt, found).count("\n") + 1
+    before = _text_before(hole, prompt, found)
+    at = start = 0
+    path = None
+    for span in prompt.pieces[found.piece].spans:
+        if span.origin.path != path:
+            # A piece may begin with text of another part, or of the template.
+            path, start = span.origin.path, at
+        at += span.chars
+        if at > len(before):
+            break
+    return before[start:].count("\n") + 1
 
 
 def _text_before(hole: Hole, prompt: Prompt, found: Found) -> str:
@@ -141,7 +153,10 @@ def _literals_before(hole: Hole, values: tuple[str, ...]) -> str:
 def name_of(hole: Hole) -> str:
     """What the text calls a value, else where it stands."""
     origin = hole.site.origin
-    return hole.site.label(hole.number) or f"value in {origin.path or origin.role}"
+    label = hole.site.label(hole.number)
+    # What stands ahead of the first line of a message is the template's word for its role.
+    named = label if label not in _ROLES else ""
+    return named or f"value in {origin.path or origin.role}"
 
 
 def _advice(name: str, kind: str, target: Target, role: str, partner: str) -> str:

@@ -272,7 +272,7 @@ def _rows(
         partner = name_of(after) if isinstance(after, Hole) and is_followed and not gain else ""
         step = FieldStep(cause, target, gain)
         row = field_row(step, at + 1, reached, prompts, outcomes, sites[cause.site], encode, partner)
-        rows.append(tool_text_row(row) if cause.site.origin.role == "tools" else row)
+        rows.append(tool_text_row(row) if row.level == "tools_changed" else row)
     reached = Reached((reused + recovered) / prompt_tokens, cached / prompt_tokens, prompt_tokens, warm)
     for left in rest:
         if isinstance(left.cause, Structural) and left.cause.first:

@@ -14,6 +14,7 @@ from prefixlab.attribution.differences import Difference, differences, is_turn
 from prefixlab.attribution.families import Families
 from prefixlab.attribution.form_kinds import MOSTLY, is_mostly_permuted
 from prefixlab.attribution.line_template import LineTemplate, is_reworded, label_before, template_of
+from prefixlab.attribution.value_kinds import kind_of
 from prefixlab.prefix_tree import Match
 from prefixlab.records import Origin, Prompt, Run
 
@@ -97,8 +98,19 @@ class Place:
             texts = list(dict.fromkeys([wording[line].text for wording in self.wordings]))
             if len(texts) > 1:
                 sites.append(Site(self, line, template_of(texts)))
-        is_labelled = all(any(letter.isalpha() for letter in site.template.literals[0]) for site in sites)
-        return sites if is_labelled else []
+        return sites if all([self._tells_itself(site) for site in sites]) else []
+
+    def _tells_itself(self, site: Site) -> bool:
+        """Whether a line says what its value is: by a label ahead of it, or because it looks like a clock, an id, a
+        path. Lines of running text do not; together they are one value."""
+        if any(letter.isalpha() for letter in site.template.literals[0]):
+            return True
+        line = site.line
+        texts = [wording[line].text for wording in self.wordings if line is not None]
+        values = [values for values in map(site.template.values, texts) if values is not None]
+        return bool(values) and all(
+            [kind_of([one[hole] for one in values]) not in ("text", "name") for hole in range(site.holes)]
+        )
 
 
 class Site:
