@@ -13,28 +13,28 @@ from tests.planted.scoring import Summary, score
 from tests.planted.structural_scoring import StructuralSummary, score_double_bos, score_structural
 
 FLOORS = {
-    "holes": {"precision": 0.98, "recall": 0.83, "totals": 0.84, "shares": 0.96, "kinds": 0.88},
-    "small holes": {"precision": 0.98, "recall": 0.90, "totals": 0.84, "shares": 0.98, "kinds": 0.94},
-    "structural": {"precision": 0.78, "recall": 0.75, "totals": 0.80},
-    "small structural": {"precision": 0.73, "recall": 0.70, "totals": 0.55},
+    "holes": {"precision": 0.98, "recall": 0.97, "totals": 0.94, "shares": 0.97, "kinds": 0.96},
+    "small holes": {"precision": 0.98, "recall": 0.95, "totals": 0.95, "shares": 0.98, "kinds": 0.94},
+    "structural": {"precision": 0.96, "recall": 0.99, "totals": 0.99},
+    "small structural": {"precision": 0.98, "recall": 0.95, "totals": 0.95},
 }
 """What each run has to reach at least; the aim is 0.98 everywhere, and a floor is raised when more is reached."""
 
 STRUCTURAL_KINDS = {
-    "tool_order": 0.8,
-    "tool_set": 0.8,
+    "tool_order": 1.0,
+    "tool_set": 1.0,
     "key_order": 1.0,
     "arguments_reserialised": 1.0,
-    "tool_result_order": 0.0,
-    "permuted": 0.25,
+    "tool_result_order": 1.0,
+    "permuted": 1.0,
     "history_trimmed": 1.0,
     "history_rewritten": 1.0,
     "turn_rerendered": 1.0,
     "moving_suffix": 1.0,
     "head_parameter": 1.0,
-    "image_position": 0.0,
-    "whitespace": 0.85,
-    "unicode_form": 0.75,
+    "image_position": 1.0,
+    "whitespace": 1.0,
+    "unicode_form": 1.0,
     "namespace": 1.0,
     "double_bos": 1.0,
 }
