@@ -14,7 +14,7 @@ from prefixlab.attribution.alignment import Region, Runs, aligned
 from prefixlab.attribution.differences import is_turn
 from prefixlab.attribution.fix_replay import Encode
 from prefixlab.attribution.parts import parts_of
-from prefixlab.attribution.structural_breaks import Structural, Structures
+from prefixlab.attribution.structural_breaks import Structural, Structures, is_of_ids
 from prefixlab.attribution.structure import IMAGE, Comparison
 from prefixlab.records import Origin, Piece, Prompt, Run, Span
 
@@ -44,7 +44,8 @@ class Restorer:
         prompts: list[Prompt] = []
         for number, prompt in enumerate(self._prompts):
             base, comparison = self._structures.bases[number], self._structures.comparisons[number]
-            of_base = None if base is None else built[base]
+            # Prompts of bare ids are cut where they differ, so that nothing of one tells a place in another.
+            of_base = None if base is None or is_of_ids(prompt) else built[base]
             regions: list[tuple[Region, bool]] = []
             if comparison is not None:
                 regions = [
@@ -60,7 +61,7 @@ class Restorer:
                 comparison = Comparison(mine, yours, tuple(aligned(mine, yours)))
                 regions = [(region, False) for region in comparison.regions]
             one = _build(comparison, regions, of_base)
-            built.append(one)
+            built.append(None if is_of_ids(prompt) else one)
             prompts.append(_prompt(prompt, one.atoms))
         if any([one.kind == "image_position" for one in fixed]):
             prompts = [_with_images_behind(prompt) for prompt in prompts]

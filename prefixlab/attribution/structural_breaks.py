@@ -70,7 +70,7 @@ def structures_of(
     fruitless: dict[object, int] = {}
     for number, (prompt, base) in enumerate(zip(prompts, bases, strict=True)):
         comparison = None
-        if base is None and _is_of_ids(prompt):
+        if base is None and is_of_ids(prompt):
             base = bases[number] = matches[number].matched
         if base is not None and prompt.unit == 1:
             comparison = _comparison(prompt, prompts[base], matches[number], number, unnamed, fruitless)
@@ -122,7 +122,7 @@ def _comparison(
 ) -> Comparison | None:
     if not prompt.pieces or not base.pieces:
         return None
-    if _is_of_ids(prompt):
+    if is_of_ids(prompt):
         return id_region(prompt, base, match)
     if continues(prompt, base):
         return None
@@ -136,7 +136,7 @@ def _comparison(
     return None
 
 
-def _is_of_ids(prompt: Prompt) -> bool:
+def is_of_ids(prompt: Prompt) -> bool:
     """Whether the log has a prompt's ids and no text."""
     return bool(prompt.pieces) and not prompt.pieces[0].text
 

@@ -45,6 +45,10 @@ DEVICE: Final = 0
 HOST: Final = 1
 
 
+MOST_BLOCKS: Final = 1 << 20
+"""More than any memory has; each is an object here."""
+
+
 @dataclass(frozen=True, slots=True)
 class TensorrtLlm:
     name: ClassVar[str] = "tensorrt_llm"
@@ -79,6 +83,11 @@ class TensorrtLlm:
             raise PrefixlabError(
                 f"TensorRT-LLM has no blocks of {self.tokens_per_block} tokens", "Give a power of two, such as 32 or 64"
             )
+        for name, tokens in (("max_tokens", self.max_tokens), ("host_tokens", self.host_tokens)):
+            if tokens is not None and tokens // self.tokens_per_block > MOST_BLOCKS:
+                raise PrefixlabError(
+                    f"{name}={tokens} is more than {MOST_BLOCKS:,} blocks", "Leave it out for a cache without limit"
+                )
         if self.max_tokens is not None and self.max_tokens < self.tokens_per_block:
             raise PrefixlabError(
                 f"a cache of {self.max_tokens} tokens does not hold one block of {self.tokens_per_block}",
