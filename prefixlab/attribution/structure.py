@@ -8,7 +8,7 @@ a text. A stretch that is none of these holds a value, or is new.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from prefixlab.attribution.alignment import Region, Runs, Whole, aligned, joined, without
@@ -137,7 +137,12 @@ def _with_forms(regions: list[Region], mine: Runs, yours: Runs) -> list[Region]:
             [run.text for run in mine.runs[first.start : last.end]],
             [run.text for run in yours.runs[first.other_start : last.other_end]],
         ):
-            ends = first.start, last.end, first.other_start, last.other_end
+            ahead, behind = _still(
+                [run.text.strip() for run in mine.runs[first.start : last.end]],
+                [run.text.strip() for run in yours.runs[first.other_start : last.other_end]],
+            )
+            ends = first.start + ahead, last.end - behind, first.other_start + ahead, last.other_end - behind
+            regions = without(regions, *ends)
             regions = joined(regions, Region(*ends, "permuted", path, _form_evidence("permuted", "", "")))
             continue
         for region in inside:
@@ -163,6 +168,20 @@ def _reordered(mine: Runs, yours: Runs, start: int, end: int, other_start: int, 
         if not left and unlike > 1:
             most = count + 1
     return most
+
+
+def _still(now: Sequence[str], then: Sequence[str]) -> tuple[int, int]:
+    """How many lines ahead of those that changed their places, and behind them, stay where they are or hold values."""
+    common = set(now) & set(then)
+    counts = []
+    for ours, theirs in ((now, then), (now[::-1], then[::-1])):
+        count = 0
+        for one, other in zip(ours, theirs, strict=False):
+            if one != other and (one in common or other in common):
+                break
+            count += 1
+        counts.append(count)
+    return counts[0], counts[1]
 
 
 def _form_evidence(kind: str, now: str, then: str) -> str:
