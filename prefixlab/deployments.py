@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -230,9 +230,16 @@ def serve_fixed(deployment: Deployment, log: FixedLog) -> FixedReuse:
         replica_of = replicas_of(log.prompts, matches, deployment.replicas, "prefix")
     if replica_of is not None or deployment.lifetime is not None:
         matches = match_within(log.prompts, replica_of, deployment.lifetime, log)
-    requests = list(log.requests(matches))
-    reuse = serve(deployment.engine, requests, replica_of)
-    return FixedReuse(sum(reuse.tokens), reuse.written, sum([request.prompt_tokens for request in requests]))
+    prompt_tokens = 0
+
+    def counted_requests() -> Iterator[EngineRequest]:
+        nonlocal prompt_tokens
+        for request in log.requests(matches):
+            prompt_tokens += request.prompt_tokens
+            yield request
+
+    reuse = serve(deployment.engine, counted_requests(), replica_of)
+    return FixedReuse(sum(reuse.tokens), reuse.written, prompt_tokens)
 
 
 def match_within(

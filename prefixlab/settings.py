@@ -71,6 +71,7 @@ _LOG_KINDS: tuple[_Check, ...] = (
 """What each option must be, for callers from Python; the command line gives no others."""
 
 _ENGINE_KINDS: tuple[_Check, ...] = (
+    ("family", _or_none(_is_text), "a tag"),
     ("engine", _is_text, "the name of an engine"),
     ("block_size", _or_none(_is_number), "a whole number"),
     ("engine_options", _is_mapping, "a dict of the engine's options"),
@@ -144,6 +145,8 @@ class AuditSettings(LogSettings):
     """The options of `audit`: how the log is read; which engine's rules count, what its cache holds, how long, on how
     many servers; what a token costs."""
 
+    family: str | None = None
+    """Tag that tells the template a request was made from; None: families are found by their text."""
     engine: str = "vllm"
     block_size: int | None = None
     """None: the engine's own default, or the block of a block-hash trace."""

@@ -69,7 +69,7 @@ def analyse(
     deployment = deployment_of(settings, prompts, matches)
     engine = deployment.engine
     served = serve_log(deployment, prompts, matches)
-    families = families_of(prompts, matches)
+    families = families_of(prompts, matches, settings.family)
     outcomes = _outcomes(prompts, matches, served, engine)
     again = partial(serve_fixed, deployment) if deployment.is_limited else None
     ladder = climb(
@@ -145,7 +145,7 @@ def report_of(found: Analysis, settings: AuditSettings) -> Report:
             *(deployment.memory.notes() if deployment.memory else ()),
             *_refused(served, prompts, engine),
             *_without_text(prompts),
-            *_untagged(settings.by, prompts),
+            *_untagged([*settings.by, *([settings.family] if settings.family else [])], prompts),
             *known.notes([*ladder.fields, *breaks]),
         ),
         by=by.totals,

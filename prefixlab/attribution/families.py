@@ -37,8 +37,10 @@ class Families(NamedTuple):
     skeletons: list[frozenset[Run]]
 
 
-def families_of(prompts: Sequence[Prompt], matches: Sequence[Match]) -> Families:
-    """Sort prompts into families."""
+def families_of(prompts: Sequence[Prompt], matches: Sequence[Match], tag: str | None = None) -> Families:
+    """Sort prompts into families: by what they have in common, or by a tag that tells the template."""
+    if tag is not None:
+        return _told(prompts, tag)
     families = _Families()
     numbers: list[int] = []
     for prompt, match in zip(prompts, matches, strict=True):
@@ -49,6 +51,24 @@ def families_of(prompts: Sequence[Prompt], matches: Sequence[Match]) -> Families
         else:
             numbers.append(families.found())
     return Families(numbers, [families.skeleton(number) for number in range(families.count)])
+
+
+def _told(prompts: Sequence[Prompt], tag: str) -> Families:
+    """Families by a tag; requests without it are one of their namespace."""
+    known: dict[tuple[Namespace, str | None], int] = {}
+    numbers = [known.setdefault((prompt.namespace, prompt.tags.get(tag)), len(known)) for prompt in prompts]
+    seen: list[dict[Run, int]] = [{} for _ in known]
+    members = [0] * len(known)
+    for prompt, number in zip(prompts, numbers, strict=True):
+        if members[number] < TEACHERS:
+            members[number] += 1
+            for run in {run for piece in prompt.pieces for run in piece.runs}:
+                seen[number][run] = seen[number].get(run, 0) + 1
+    skeletons = [
+        frozenset([run for run, count in runs.items() if count >= MOST * members[number]])
+        for number, runs in enumerate(seen)
+    ]
+    return Families(numbers, skeletons)
 
 
 def head(prompt: Prompt) -> list[Piece]:

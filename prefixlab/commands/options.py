@@ -79,6 +79,7 @@ def add_engine_options(parser: ArgumentParser) -> None:
         metavar="NAME",
         help="The engine whose rules count; see `prefixlab engines`. Default: vllm.",
     )
+    option("--family", metavar="TAG", help="Tag that tells a request's template. Default: told by its text.")
     option("--block-size", type=int, metavar="N", help="Tokens a block. Default: the engine's own.")
     option(
         "--engine-option",
@@ -105,6 +106,7 @@ def add_engine_options(parser: ArgumentParser) -> None:
 def engine_settings(asked: Namespace) -> dict[str, Any]:
     """What `add_engine_options` asked for, as keywords of the settings."""
     return {
+        "family": asked.family,
         "engine": asked.engine,
         "block_size": asked.block_size,
         "engine_options": pairs("--engine-option", asked.engine_option, "KEY=VALUE"),
