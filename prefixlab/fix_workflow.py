@@ -42,6 +42,8 @@ _NOT_TOUCHED = {
 """Kinds of breaks that a log's text cannot heal, and why."""
 
 _NOT_ASKED = "not asked for"
+_GAINS_NOTHING = "putting it right in the log gains nothing"
+_NOT_DONE = "what the audit measured for it could not be reached in the log; change the program that writes the prompts"
 
 _OWN_READERS = (".txt", ".csv", ".tsv", ".parquet", ".log")
 """Endings by which a log is read in another way."""
@@ -247,12 +249,12 @@ class _Choice:
             return "it is text that stands at another place elsewhere; only its order is put right"
         if not self._rows[hole].pays:
             return "some requests would win if it were moved, but others would lose more"
-        return "moving it in the log gains nothing"
+        return _GAINS_NOTHING if not self._rows[hole].recoverable_tokens else _NOT_DONE
 
     def _why_left(self, row: Break) -> str:
         if row.kind in KINDS and not self._is_asked_for(row.kind):
             return _NOT_ASKED
-        return _NOT_TOUCHED.get(row.kind, "putting it right in the log gains nothing")
+        return _NOT_TOUCHED.get(row.kind, _NOT_DONE if row.recoverable_tokens else _GAINS_NOTHING)
 
     def _is_value_of_log(self, hole: Hole) -> bool:
         return not _is_of_template(hole) and hole not in self._reordered

@@ -11,7 +11,7 @@ from prefixlab.attribution.boundary import boundary_break
 from prefixlab.attribution.breakdown import broken_down, sum_of
 from prefixlab.attribution.families import Families, families_of
 from prefixlab.attribution.known_values import KnownValues
-from prefixlab.attribution.ladder import Ladder, climb
+from prefixlab.attribution.ladder import MOST_FIELDS, Ladder, climb
 from prefixlab.attribution.losses import losses_of
 from prefixlab.attribution.outer_causes import outer_breaks
 from prefixlab.bill import UNPRICED, Bill, PromptTokens, Rates, input_bill
@@ -147,12 +147,23 @@ def report_of(found: Analysis, settings: AuditSettings) -> Report:
             *_without_text(prompts),
             *_untagged([*settings.by, *([settings.family] if settings.family else [])], prompts),
             *known.notes([*ladder.fields, *breaks]),
+            *_left_out(ladder),
         ),
         by=by.totals,
         by_losses=by.losses,
         by_causes=by.causes,
         bill=_bill(settings, engine, outcomes, served, ladder),
+        fields_left_out=ladder.left_out,
     )
+
+
+def _left_out(ladder: Ladder) -> list[str]:
+    """A note where more values change than are looked into."""
+    if not ladder.left_out:
+        return []
+    more = "1 more value changes" if ladder.left_out == 1 else f"{ladder.left_out} more values change"
+    said = f"{more} than the {MOST_FIELDS} that are looked into: what all of them fixed would win back is more than is"
+    return [f"{said} shown; fix those named, or move what changes together, and audit again"]
 
 
 def simulate(

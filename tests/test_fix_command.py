@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import random
 import sys
 from pathlib import Path
 from typing import Any
@@ -387,3 +388,55 @@ def test_records_out_of_order_are_fixed_where_they_stand(tmp_path: Path) -> None
     summary(log, "--chat-template", "chatml", "-o", str(out))
     for number, record in enumerate(json.loads(out.read_text())):
         assert record["messages"][1]["content"].endswith(f"10:0{number}")
+
+
+# --- tools keep what they are -----------------------------------------------------------------------------------------
+
+
+def described_tool(name: str) -> dict[str, Any]:
+    words = " ".join([f"{name} looks at parcel {number} and its papers." for number in range(12)])
+    parameters = {"type": "object", "properties": {"id": {"type": "string", "description": f"What {name} is given."}}}
+    return {"type": "function", "function": {"name": name, "description": words, "parameters": parameters}}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_changing_tool_sets_leave_each_tool_as_it_was(tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    names = ["lookup", "search", "refund", "weather", "mail", "post"]
+    records = [
+        chat(
+            RULES, f"Question {number}?", tools=[described_tool(name) for name in rng.sample(names, rng.randint(2, 4))]
+        )
+        for number in range(20)
+    ]
+    log = written(tmp_path, records)
+    report = pl.audit(str(log), tokenizer="qwen3")
+    assert {row.kind for row in report.breaks} & {"tool_set", "tool_order"}
+    assert not [row for row in report.breaks if row.kind == "tool_text"]
+    assert not report.fields
+    out = tmp_path / "fixed.jsonl"
+    assert fixed(log, "-o", str(out)).returncode == 0
+    if out.exists():
+        after = [json.loads(line) for line in out.read_text().splitlines()]
+        for record, was in zip(after, records, strict=True):
+            assert sorted(record["tools"], key=str) == sorted(was["tools"], key=str)
+            assert record["messages"] == was["messages"]
+
+
+def test_a_log_that_stays_short_of_what_audit_measured_says_so(tmp_path: Path) -> None:
+    rng = random.Random(1)
+    papers = [
+        "\n".join([f"Paper {letter} says in line {line} that parcel {line * 7} is kept." for line in range(8)])
+        for letter in "ABCDEF"
+    ]
+    records = []
+    for number in range(20):
+        one, *others = rng.sample(papers, len(papers))
+        clock = f"Retrieved at: 2026-03-01T10:{number:02d}:00Z"
+        records.append(chat("\n\n".join([RULES, one, clock, *others]), f"Question {number}?"))
+    found = summary(written(tmp_path, records), "-o", str(tmp_path / "fixed.jsonl"))
+    done = fixed(tmp_path / "log.jsonl", "-o", str(tmp_path / "again.jsonl")).stdout.decode()
+    falls_short = found["promised_aligned_tokens"] - found["after"]["aligned_tokens"]
+    said = "not all of it was reached" in " ".join(done.split())
+    assert said == (falls_short >= 0.02 * found["after"]["prompt_tokens"] and bool(found["steps"]))
+    assert "gains nothing" not in done or not falls_short

@@ -32,8 +32,8 @@ from prefixlab.findings import Break, Field, Outcome
 from prefixlab.prefix_tree import Match
 from prefixlab.records import Prompt
 
-MOST_FIELDS = 8
-"""Fields that are replayed; the rest of a log with more stays in `first_seen`."""
+MOST_FIELDS = 16
+"""Fields that are replayed; what more there are is said, and stays in `first_seen`."""
 
 TRIAL_REQUESTS = 256
 """Requests on which the place of a moved value is chosen."""
@@ -59,6 +59,8 @@ class Ladder(NamedTuple):
     """Where the value of each field goes, by rank."""
     sites: Located
     structures: Structures
+    left_out: int
+    """Fields more than are replayed."""
 
 
 class Step(NamedTuple):
@@ -109,7 +111,8 @@ def climb(
     use = FixedReuse(sum([outcome.cached_tokens for outcome in outcomes]), written, _prompt_tokens(outcomes))
     most = sum(best)
     reached, reached_shared, reached_use = best, shared, use
-    for is_known, cause in _known_last(_candidates(sites, structures, outcomes), sites, known):
+    candidates, left_out = _candidates(sites, structures, outcomes)
+    for is_known, cause in _known_last(candidates, sites, known):
         target, replayed = climber.fix(cause, best)
         aligned = climber.aligned(replayed)
         better = [max(pair) for pair in zip(best, aligned, strict=True)]
@@ -140,6 +143,7 @@ def climb(
         {step.cause: step.target for step in steps if isinstance(step.cause, Hole)},
         sites,
         structures,
+        left_out,
     )
 
 
@@ -206,8 +210,10 @@ def _prompt_tokens(outcomes: Sequence[Outcome]) -> int:
     return sum([outcome.prompt_tokens for outcome in outcomes])
 
 
-def _candidates(sites: Located, structures: Structures, outcomes: Sequence[Outcome]) -> list[Hole | Structural]:
-    """The causes worth fixing, front to back."""
+def _candidates(
+    sites: Located, structures: Structures, outcomes: Sequence[Outcome]
+) -> tuple[list[Hole | Structural], int]:
+    """The causes worth fixing, front to back, and how many fields more there are."""
     holes = []
     for site in sites:
         for number in range(site.holes):
@@ -221,7 +227,7 @@ def _candidates(sites: Located, structures: Structures, outcomes: Sequence[Outco
         if hole in chosen:
             causes.append((_position(sites[hole.site]), len(causes), hole))
     causes += [(one.position, -1, one) for one in structures.breaks]
-    return [cause for _, _, cause in sorted(causes, key=lambda row: row[:2])]
+    return [cause for _, _, cause in sorted(causes, key=lambda row: row[:2])], len(holes) - len(worth)
 
 
 def _known_last(

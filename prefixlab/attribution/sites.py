@@ -14,9 +14,10 @@ from prefixlab.attribution.differences import Difference, differences, is_turn
 from prefixlab.attribution.families import Families
 from prefixlab.attribution.form_kinds import MOSTLY, is_mostly_permuted
 from prefixlab.attribution.line_template import LineTemplate, is_reworded, label_before, template_of
+from prefixlab.attribution.tool_lists import tool_name
 from prefixlab.attribution.value_kinds import kind_of
 from prefixlab.prefix_tree import Match
-from prefixlab.records import Origin, Prompt, Run
+from prefixlab.records import Origin, Piece, Prompt, Run
 
 MOST_PLACES = 256
 """Places of a log that are told apart; a log with more of them has other texts, not values in a text."""
@@ -38,12 +39,14 @@ class Found(NamedTuple):
 
 
 class Place:
-    """What stands between the runs `before` and `after` (None: the end of the piece) of pieces of one origin."""
+    """What stands between the runs `before` and `after` (None: the end of the piece) of pieces of one origin, which
+    are about one `tool` if they are about one at all."""
 
-    __slots__ = ("_hint", "after", "before", "families", "origin", "times", "wordings")
+    __slots__ = ("_hint", "after", "before", "families", "origin", "times", "tool", "wordings")
 
-    def __init__(self, origin: Origin, before: Run | None, after: Run | None) -> None:
+    def __init__(self, origin: Origin, before: Run | None, after: Run | None, tool: str | None = None) -> None:
         self.origin = origin
+        self.tool = tool
         self.before = before
         self.after = after
         self.families: set[int] = set()
@@ -64,10 +67,10 @@ class Place:
             runs = prompt.pieces[piece].runs
             starts = not start if self.before is None else 0 < start <= len(runs) and runs[start - 1] is self.before
             ends = end == len(runs) if self.after is None else end < len(runs) and runs[end] is self.after
-            if starts and ends and start < end:
+            if starts and ends and start < end and self.tool == _tool_of(prompt.pieces[piece]):
                 return self._hint
         for number, candidate in enumerate(prompt.pieces):
-            if candidate.origin == self.origin:
+            if candidate.origin == self.origin and self.tool == _tool_of(candidate):
                 found = self._between(candidate.runs)
                 if found is not None:
                     self._hint = (number, *found)
@@ -231,7 +234,7 @@ class Places:
 
     def __init__(self, block_tokens: int) -> None:
         self._enough = max(block_tokens, 16)
-        self._places: dict[tuple[Origin, Run | None, Run | None], Place] = {}
+        self._places: dict[tuple[Origin, Run | None, Run | None, str | None], Place] = {}
         self.unnamed: set[int] = set()
         """Requests whose prefix ends for a reason that is no value: an order, blanks, a form."""
 
@@ -266,11 +269,15 @@ class Places:
         piece = prompt.pieces[difference.piece]
         if any([span.origin.path.startswith(PARAMETERS) for span in piece.spans]):
             return None
+        tool = _tool_of(piece)
+        if tool != _tool_of(other.pieces[difference.piece]):
+            # Another tool stands there: the set or its order is another, and no text of a tool has changed.
+            return None
         runs, others = piece.runs, other.pieces[difference.piece].runs
         start, end = _widened(runs, difference.start, difference.end, skeleton)
         before = runs[start - 1] if start else None
         after = runs[end] if end < len(runs) else None
-        key = (piece.origin, before, after)
+        key = (piece.origin, before, after, tool)
         place = self._places.get(key)
         if place is None:
             if len(self._places) >= MOST_PLACES or _is_reordered(prompt, found, difference):
@@ -310,6 +317,15 @@ def partners_of(matches: Sequence[Match], families: Sequence[int]) -> list[int |
         partners.append(partner)
         latest[family] = number
     return partners
+
+
+def _tool_of(piece: Piece) -> str | None:
+    """The name of the tool that a piece is about, or None where it is about none."""
+    if piece.origin.role != "tools":
+        return None
+    # What the template writes behind the last tool can stand in its piece.
+    chars = sum([span.chars for span in piece.spans if span.origin == piece.origin])
+    return tool_name("".join([run.text for run in piece.runs])[:chars])
 
 
 def _widened(runs: tuple[Run, ...], start: int, end: int, skeleton: frozenset[Run]) -> tuple[int, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from prefixlab.attribution.form_kinds import form_kind
@@ -30,6 +31,7 @@ def tools_kind(now: Sequence[str], then: Sequence[str]) -> tuple[str, str]:
     return "tool_text", f"the text of {name} changed"
 
 
+@lru_cache(maxsize=512)
 def tool_name(text: str) -> str:
     """The name in a tool's rendered JSON; its first words where there is none."""
     try:

@@ -39,6 +39,8 @@ def with_moves(raw: bytes, body_path: Path, body: Any, moves: Sequence[TextMove]
         try:
             path, start, end = _place_of(move.cut, value(move.cut.path))
             path = (*steps_of(move.cut.path), *path)
+            if not _may_be_cut(path, end - start, _value(body, path)):
+                continue
             target = _target(move.target, value, steps_of)
         except NotThere:
             continue
@@ -53,6 +55,15 @@ def with_moves(raw: bytes, body_path: Path, body: Any, moves: Sequence[TextMove]
         moved = "\n".join(texts)
         cuts.setdefault(path, []).append(Edit(len(text), len(text), f"\n{moved}" if text else moved))
     return Moved(with_edits(raw, body_path, cuts), made) if made else Moved(raw, made)
+
+
+def _may_be_cut(path: Path, chars: int, text: str) -> bool:
+    """Whether characters may be taken out of a text: a tool keeps its name, its schema and some of its description,
+    and a call that was made stays as it was made."""
+    if "tool_calls" in path or "function_call" in path:
+        return False
+    is_of_tool = path[0] in ("tools", "functions")
+    return not is_of_tool or (path[-1] == "description" and chars < len(text))
 
 
 def moved_in_line(line: str, moves: Sequence[TextMove]) -> tuple[str, list[TextMove]]:

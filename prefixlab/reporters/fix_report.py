@@ -31,6 +31,9 @@ _ORDERS = {
     "image_position": "Images behind the text of their message",
 }
 
+_WORTH_SAYING = 0.02
+"""Share of the prompt tokens by which a fixed log falls short that is said."""
+
 
 def text(found: FixSummary, width: int) -> bytes:
     """The answer first, the figures before and after, what was changed and what was not."""
@@ -47,6 +50,12 @@ def text(found: FixSummary, width: int) -> bytes:
         kept = counted(found.skipped, "record cannot be read and was kept as it is",
                        "records cannot be read and were kept as they are")  # fmt: skip
         notes.append(f"{kept}.")
+    short = found.promised_tokens - found.after.aligned_tokens
+    if found.steps and short >= _WORTH_SAYING * (found.after.prompt_tokens or 1):
+        promised = percent(found.promised_tokens / found.after.prompt_tokens)
+        notes.append(
+            f"the audit measured {promised} for the causes that a log can have fixed; not all of it was reached."
+        )
     if notes:
         lines += ["", "Notes"]
         for note in notes:

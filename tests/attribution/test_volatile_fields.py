@@ -194,3 +194,30 @@ def test_every_request_that_a_value_breaks_is_counted(order: str) -> None:
     (field,) = report.fields
     assert (field.requests, field.distinct_values, field.severity) == (15, 16, "high")
     assert [row.field for row in report.requests] == [None] + ["Now"] * 15
+
+
+def many_values(count: int) -> list[str]:
+    """Prompts with `count` labelled numbers, each on a line of its own with two rules behind it."""
+    rng = random.Random(count)
+    prompts = []
+    for number in range(24):
+        lines = []
+        for at in range(count):
+            lines += [f"Shelf {chr(65 + at)} holds: {rng.randint(100, 999)}", *RULES[at % 24 : at % 24 + 2]]
+        prompts.append("\n".join([*lines, f"Question: how long may I keep item {number}?"]))
+    return prompts
+
+
+@pytest.mark.parametrize("count", [9, 12, 16])
+def test_many_values_are_all_found(count: int) -> None:
+    prompts = many_values(count)
+    report = audited(prompts)
+    assert len(report.fields) == count
+    stable = [line for line in prompts[0].split("\n") if not line.startswith("Shelf")]
+    assert report.fields[-1].reuse_after_fix > 0.9 * len("\n".join(stable)) / len(prompts[0])
+    assert not [note for note in report.notes if "looked into" in note]
+
+
+def test_more_values_than_are_looked_into_are_said() -> None:
+    report = audited(many_values(20))
+    assert [note for note in report.notes if note.startswith("4 more values change than the 16")]
