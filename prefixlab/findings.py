@@ -189,8 +189,8 @@ class Report:
     by_losses: Mapping[str, Mapping[str, Losses]] = field(default_factory=dict)
     by_causes: Mapping[str, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)
     """By tag and value: the requests whose prefix ends at each field, by its name, and at each break, by its kind."""
-    fields_left_out: int = 0
-    """Fields more than are replayed."""
+    is_all_looked_into: bool = True
+    """Whether no value was left out; a note says which were."""
 
     def __post_init__(self) -> None:
         for row in self.requests:

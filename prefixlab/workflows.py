@@ -12,6 +12,7 @@ from prefixlab.attribution.breakdown import broken_down, sum_of
 from prefixlab.attribution.families import Families, families_of
 from prefixlab.attribution.known_values import KnownValues
 from prefixlab.attribution.ladder import MOST_FIELDS, Ladder, climb
+from prefixlab.attribution.long_lines import families_of_alike_lines
 from prefixlab.attribution.losses import losses_of
 from prefixlab.attribution.outer_causes import outer_breaks
 from prefixlab.bill import UNPRICED, Bill, PromptTokens, Rates, input_bill
@@ -122,6 +123,7 @@ def report_of(found: Analysis, settings: AuditSettings) -> Report:
     outer = outer_breaks(prompts, outcomes, losses, engine, warm.requests, len(ladder.fields) + len(inner) + 1)
     known = KnownValues(settings.ignore)
     breaks = (*inner, *outer)
+    left_out = _left_out(ladder, prompts, families)
     by = broken_down(settings.by, prompts, outcomes, losses, families.numbers, ladder.field_of)
     return Report(
         version=__version__,
@@ -147,23 +149,33 @@ def report_of(found: Analysis, settings: AuditSettings) -> Report:
             *_without_text(prompts),
             *_untagged([*settings.by, *([settings.family] if settings.family else [])], prompts),
             *known.notes([*ladder.fields, *breaks]),
-            *_left_out(ladder),
+            *left_out,
         ),
         by=by.totals,
         by_losses=by.losses,
         by_causes=by.causes,
         bill=_bill(settings, engine, outcomes, served, ladder),
-        fields_left_out=ladder.left_out,
+        is_all_looked_into=not left_out,
     )
 
 
-def _left_out(ladder: Ladder) -> list[str]:
-    """A note where more values change than are looked into."""
-    if not ladder.left_out:
-        return []
-    more = "1 more value changes" if ladder.left_out == 1 else f"{ladder.left_out} more values change"
-    said = f"{more} than the {MOST_FIELDS} that are looked into: what all of them fixed would win back is more than is"
-    return [f"{said} shown; fix those named, or move what changes together, and audit again"]
+def _left_out(ladder: Ladder, prompts: Sequence[Prompt], families: Families) -> list[str]:
+    """Notes on what changes and was not looked into."""
+    notes = []
+    if ladder.left_out:
+        more = "1 more value changes" if ladder.left_out == 1 else f"{ladder.left_out} more values change"
+        notes.append(
+            f"{more} than the {MOST_FIELDS} that are looked into: what all of them fixed would win back is more than is"
+            " shown; fix those named, or move what changes together, and audit again"
+        )
+    alike = families_of_alike_lines(prompts, families.numbers)
+    if alike:
+        are = "1 family is another family's text" if alike == 1 else f"{alike} families are another family's text"
+        notes.append(
+            f"{are} but for a part of a long line without a place to cut it: a value inside is not named and its cost"
+            " stands in first seen; set it on a line of its own, or compare two requests with explain"
+        )
+    return notes
 
 
 def simulate(

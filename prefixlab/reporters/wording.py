@@ -218,8 +218,8 @@ def _gain(report: Report, quote: Show) -> str:
         if known:
             return f". What would win more is ignored: {counted(known, 'known cause')}."
         some_win = bool(would_win)
-        if report.fields_left_out:
-            return ". More values change than can be looked into."
+        if not report.is_all_looked_into:
+            return ". Not all that changes could be looked into: see Notes."
         return ". What differs is not worth moving." if some_win else ". No volatile value was found."
     now, last = report.totals.cached_reuse, reuse_after(rows[-1], report)
     if percent(last) == percent(now):
