@@ -36,7 +36,7 @@ def families_of_alike_lines(prompts: Sequence[Prompt], families: Sequence[int]) 
     lines = [_first_long(prompt) for prompt in firsts.values()]
     return sum(
         [
-            one is not other and one.text != other.text and _in_common(one.text, other.text) >= ALIKE
+            one.text != other.text and _in_common(one.text, other.text) >= ALIKE
             for one, other in pairwise(lines)
             if one is not None and other is not None
         ]
@@ -57,7 +57,7 @@ def _in_common(one: str, other: str) -> float:
     longer = min(max(len(one), len(other)), MOST_CHARS)
     ahead = _ahead(one[:MOST_CHARS], other[:MOST_CHARS])
     most = min(len(one), len(other), MOST_CHARS) - ahead
-    behind = min(_ahead(one[-MOST_CHARS:][::-1], other[-MOST_CHARS:][::-1]), max(most, 0))
+    behind = min(_ahead(one[-MOST_CHARS:][::-1], other[-MOST_CHARS:][::-1]), most)
     return (ahead + behind) / longer
 
 

@@ -6,7 +6,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from prefixlab.commands import Command, options
-from prefixlab.errors import BadRecord, PrefixlabError
+from prefixlab.errors import PrefixlabError
 
 SEVERITIES = ("high", "medium", "low")
 
@@ -55,13 +55,8 @@ def audit(asked: Namespace) -> int:
         digest=chosen.name == "json",
         ignore=tuple(asked.ignore),
     )
-    try:
-        with options.Progress() as progress:
-            report = run(asked.logs, settings, stdin=sys.stdin.buffer, progress=progress)
-    except BadRecord as error:
-        if not asked.redact:
-            raise
-        raise options.redacted_error(error) from None
+    with options.reading(asked) as progress:
+        report = run(asked.logs, settings, stdin=sys.stdin.buffer, progress=progress)
     if asked.redact:
         from prefixlab.reporters.redaction import redact as redacted
 

@@ -6,7 +6,6 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from prefixlab.commands import Command, options
-from prefixlab.errors import BadRecord
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -63,13 +62,8 @@ def curve(asked: Namespace) -> int:
         top=asked.top,
         digest=form == "json",
     )
-    try:
-        with options.Progress() as progress:
-            found = run(asked.logs, settings, stdin=sys.stdin.buffer, progress=progress)
-    except BadRecord as error:
-        if not asked.redact:
-            raise
-        raise options.redacted_error(error) from None
+    with options.reading(asked) as progress:
+        found = run(asked.logs, settings, stdin=sys.stdin.buffer, progress=progress)
     if asked.redact:
         found = redacted(found)
     found = options.noted(found, asked)

@@ -6,7 +6,6 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from prefixlab.commands import Command, options
-from prefixlab.errors import BadRecord
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -38,21 +37,16 @@ def explain(asked: Namespace) -> int:
     destination = Destination(asked.output, asked.logs)
     form = options.chosen_form(asked.format, destination, ENDINGS)
     settings = AuditSettings(**options.log_settings(asked), **options.engine_settings(asked), digest=form == "json")
-    try:
-        with options.Progress() as progress:
-            found = run(
-                asked.logs,
-                settings,
-                asked.request,
-                compared_with=asked.compared_with,
-                quotes_ids=not asked.redact,
-                stdin=sys.stdin.buffer,
-                progress=progress,
-            )
-    except BadRecord as error:
-        if not asked.redact:
-            raise
-        raise options.redacted_error(error) from None
+    with options.reading(asked) as progress:
+        found = run(
+            asked.logs,
+            settings,
+            asked.request,
+            compared_with=asked.compared_with,
+            quotes_ids=not asked.redact,
+            stdin=sys.stdin.buffer,
+            progress=progress,
+        )
     if asked.redact:
         found = redacted(found)
     found = options.noted(found, asked)

@@ -6,7 +6,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from prefixlab.commands import Command, options
-from prefixlab.errors import BadRecord, PrefixlabError
+from prefixlab.errors import PrefixlabError
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -50,13 +50,8 @@ def fix(asked: Namespace) -> int:
         only=tuple(asked.only),
         hides_names=asked.redact,
     )
-    try:
-        with options.Progress() as progress:
-            found = run(log, settings, destination, stdin=sys.stdin.buffer, progress=progress)
-    except BadRecord as error:
-        if not asked.redact:
-            raise
-        raise options.redacted_error(error) from None
+    with options.reading(asked) as progress:
+        found = run(log, settings, destination, stdin=sys.stdin.buffer, progress=progress)
     if asked.redact:
         found = redacted(found)
     found = options.noted(found, asked)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from prefixlab.errors import BadRecord, PrefixlabError
@@ -150,10 +151,17 @@ def chosen_form(asked: str | None, destination: Destination, endings: Mapping[st
     )
 
 
-def redacted_error(error: BadRecord) -> BadRecord:
-    """The error without what the record holds, for `--redact`."""
-    what, todo = "the record cannot be used", "Run without --redact to see why"
-    return BadRecord(what, todo, path=error.path, line=error.line)
+@contextmanager
+def reading(asked: Namespace) -> Iterator[Progress]:
+    """Progress while logs are read. With `--redact` an error says nothing of what a record holds."""
+    try:
+        with Progress() as progress:
+            yield progress
+    except BadRecord as error:
+        if not asked.redact:
+            raise
+        what, todo = "the record cannot be used", "Run without --redact to see why"
+        raise BadRecord(what, todo, path=error.path, line=error.line) from None
 
 
 def pairs(option: str, given: Sequence[str], form: str) -> dict[str, str]:

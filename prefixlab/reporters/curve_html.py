@@ -9,7 +9,7 @@ from prefixlab.reporters import curve_wording as wording
 from prefixlab.reporters.curve_plot import Frame, frame_of, level_label, ticks
 from prefixlab.reporters.neutral import shown
 from prefixlab.reporters.wording import number, percent
-from prefixlab.reuse_curve import NEARLY_ALL, PopularPrefix, ReuseCurve
+from prefixlab.reuse_curve import PopularPrefix, ReuseCurve
 
 _WIDTH, _HEIGHT = 760, 380
 _LEFT, _RIGHT, _TOP, _BOTTOM = 62, 18, 22, 52
@@ -146,14 +146,7 @@ def _origins(found: ReuseCurve) -> str:
 def _groups(found: ReuseCurve) -> str:
     out = ""
     for tag, groups in found.by.items():
-        head = [_code(tag), "requests", "prompt tokens", "reuse"]
-        head.append(f"{wording.percent_of_whole(NEARLY_ALL)} of it in a cache of")
-        rows = []
-        for group in wording.largest(groups, _MOST_GROUPS):
-            reuse = group.unlimited_tokens / group.prompt_tokens if group.prompt_tokens else 0.0
-            flat = "-" if group.flat_tokens is None else wording.cache(found, group.flat_tokens)
-            figures = [number(group.requests), number(group.prompt_tokens), percent(reuse)]
-            rows.append([_code(group.value), *figures, flat])
+        head, rows = wording.group_table(found, tag, _MOST_GROUPS, _code)
         more = len(groups) - _MOST_GROUPS
         rest = f'<p class="quiet">and {number(more)} more</p>' if more > 0 else ""
         out += f"<h2>Where each share is flat</h2>{_table(head, rows, texts=(0,))}{rest}"

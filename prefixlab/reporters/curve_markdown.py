@@ -9,7 +9,7 @@ from prefixlab.reporters.curve_plot import character_plot
 from prefixlab.reporters.markdown import code, prose
 from prefixlab.reporters.neutral import shown
 from prefixlab.reporters.wording import number, percent
-from prefixlab.reuse_curve import NEARLY_ALL, PopularPrefix, ReuseCurve
+from prefixlab.reuse_curve import PopularPrefix, ReuseCurve
 
 _PLOT_WIDTH, _PLOT_HEIGHT = 80, 14
 _MOST_GROUPS = 20
@@ -48,14 +48,7 @@ def _origins(found: ReuseCurve) -> str:
 def _groups(found: ReuseCurve) -> list[str]:
     tables = []
     for tag, groups in found.by.items():
-        head = [code(tag), "requests", "prompt tokens", "reuse"]
-        head.append(f"{wording.percent_of_whole(NEARLY_ALL)} of it in a cache of")
-        rows = []
-        for group in wording.largest(groups, _MOST_GROUPS):
-            reuse = group.unlimited_tokens / group.prompt_tokens if group.prompt_tokens else 0.0
-            flat = "-" if group.flat_tokens is None else wording.cache(found, group.flat_tokens)
-            figures = [number(group.requests), number(group.prompt_tokens), percent(reuse)]
-            rows.append([code(group.value), *figures, flat])
+        head, rows = wording.group_table(found, tag, _MOST_GROUPS, code)
         more = len(groups) - _MOST_GROUPS
         rest = f"\n\nand {number(more)} more" if more > 0 else ""
         tables.append(_table(head, rows, texts=(0,)) + rest)

@@ -124,6 +124,18 @@ def largest(groups: Sequence[TagCurve], most: int) -> list[TagCurve]:
     return sorted(groups, key=lambda group: -group.prompt_tokens)[:most]
 
 
+def group_table(found: ReuseCurve, tag: str, most: int, code: Show) -> tuple[list[str], list[list[str]]]:
+    """Head and rows of a tag's largest groups: what each reuses, and the cache at which it has nearly all of it."""
+    head = [code(tag), "requests", "prompt tokens", "reuse"]
+    head.append(f"{percent_of_whole(NEARLY_ALL)} of it in a cache of")
+    rows = []
+    for group in largest(found.by[tag], most):
+        reuse = group.unlimited_tokens / group.prompt_tokens if group.prompt_tokens else 0.0
+        flat = "-" if group.flat_tokens is None else cache(found, group.flat_tokens)
+        rows.append([code(group.value), number(group.requests), number(group.prompt_tokens), percent(reuse), flat])
+    return head, rows
+
+
 def facts(found: ReuseCurve, show: Show) -> list[tuple[str, str]]:
     """What the figures rest on."""
     rows = [("requests", f"{number(found.requests)} with {counted(found.prompt_tokens, 'prompt token')}")]

@@ -51,7 +51,7 @@ def text(found: FixSummary, width: int) -> bytes:
                        "records cannot be read and were kept as they are")  # fmt: skip
         notes.append(f"{kept}.")
     short = found.promised_tokens - found.after.aligned_tokens
-    if found.steps and short >= _WORTH_SAYING * (found.after.prompt_tokens or 1):
+    if found.steps and short >= _WORTH_SAYING * found.after.prompt_tokens:
         promised = percent(found.promised_tokens / found.after.prompt_tokens)
         notes.append(
             f"the audit measured {promised} for the causes that a log can have fixed; not all of it was reached."
