@@ -70,17 +70,20 @@ class FixReplay:
         self._moves: dict[object, list[_Move | None]] = {}
         self._newest_pieces: list[int | None] = [None] * len(prompts)
 
-    def fix(self, hole: Hole, trial: int, best: Sequence[int]) -> tuple[Target, Replayed]:
-        """Fix one more hole, at the place that adds more to the `best` of each request so far.
+    def fix(self, hole: Hole, trial: int, best: Sequence[int], target: Target | None = None) -> tuple[Target, Replayed]:
+        """Fix one more hole, at `target` or else at the place that adds more to the `best` of each request so far.
 
         The place is judged on the first `trial` requests.
         """
         count = len(self._prompts)
+        if target is not None:
+            self._fixed[hole] = target
+            return target, self._replay(self._fixed, count)
         trial = min(trial, count)
         newest = self._replay({**self._fixed, hole: "newest"}, trial)
         own = self._replay({**self._fixed, hole: "own"}, trial)
         reached = [sum(map(max, best, replayed.aligned_tokens)) for replayed in (newest, own)]
-        target: Target = "newest" if reached[0] >= reached[1] else "own"
+        target = "newest" if reached[0] >= reached[1] else "own"
         self._fixed[hole] = target
         if trial == count:
             return target, newest if target == "newest" else own
@@ -90,6 +93,10 @@ class FixReplay:
     def fixed(self) -> Mapping[Hole, Target]:
         """The holes that are fixed, and where their values went."""
         return self._fixed
+
+    def reached(self, targets: Mapping[Hole, Target], trial: int) -> list[int]:
+        """Aligned tokens of each of the first `trial` requests with these holes fixed, and nothing else."""
+        return self._replay(dict(targets), trial).aligned_tokens
 
     def again(self) -> Replayed:
         """Replay the log with what is fixed so far."""

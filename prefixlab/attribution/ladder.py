@@ -15,6 +15,7 @@ from prefixlab.attribution.field_rows import FieldStep, Reached, field_row, name
 from prefixlab.attribution.fix_replay import Encode, FixReplay, Hole, Replayed, Target
 from prefixlab.attribution.fixed_log import FixedLog, FixedReuse
 from prefixlab.attribution.known_values import KnownValues
+from prefixlab.attribution.places_together import better_together
 from prefixlab.attribution.restored_prompts import Restorer
 from prefixlab.attribution.sites import (
     Found,
@@ -103,43 +104,24 @@ def climb(
     found = _sites(places, still, families.numbers)
     count_breaks(found, still, partners, matches)
     sites = found if still is prompts else relocated(found, still, prompts, families.numbers)
-    climber = _Climber(prompts, families, outcomes, engine, encode, cuts, sites, structures)
-    best = [outcome.aligned_tokens for outcome in outcomes]
-    shared = [outcome.raw_shared_tokens for outcome in outcomes]
-    steps: list[Step] = []
-    won = 0
-    use = FixedReuse(sum([outcome.cached_tokens for outcome in outcomes]), written, _prompt_tokens(outcomes))
-    most = sum(best)
-    reached, reached_shared, reached_use = best, shared, use
     candidates, left_out = _candidates(sites, structures, outcomes)
-    for is_known, cause in _known_last(candidates, sites, known):
-        target, replayed = climber.fix(cause, best)
-        aligned = climber.aligned(replayed)
-        better = [max(pair) for pair in zip(best, aligned, strict=True)]
-        gain = sum(better) - sum(best)
-        best = better
-        if gain:
-            use = FixedReuse(sum(best), 0, use.prompt_tokens) if serve is None else serve(replayed.log)
-            won = len(steps) + 1
-            reached, reached_shared = best, replayed.shared_tokens
-        # Some requests win by a fix and others lose by it: it pays if the log as a whole has won.
-        pays = sum(aligned) > most
-        steps.append(Step(cause, target, gain, use.cached_tokens, pays, is_known))
-        if pays:
-            most = sum(aligned)
-            reached_use = reached_use if is_known else use
-        # A replay holds its whole log; the next one need not stand beside it.
-        del replayed
-    rest = steps[won:]
-    del steps[won:]
+    causes = _known_last(candidates, sites, known)
+    climbing = _Climbing(prompts, families, outcomes, engine, encode, cuts, sites, structures, serve, written)
+    climbed, replay = climbing.climb(causes)
+    settled = {step.cause for step in climbed.steps if isinstance(step.cause, Hole) and not step.is_known}
+    as_logged = [outcome.aligned_tokens for outcome in outcomes[:TRIAL_REQUESTS]]
+    targets = better_together(replay, settled, as_logged, engine.granularity)
+    if targets:
+        climbed, _ = climbing.climb(causes, targets)
+    steps, rest = climbed.steps[: climbed.won], climbed.steps[climbed.won :]
     rows = _rows(steps, rest, still, families.numbers, outcomes, found, encode)
     return Ladder(
         tuple([row for row in rows if isinstance(row, Field)]),
         tuple([row for row in rows if isinstance(row, Break)]),
-        reached,
-        reached_shared,
+        climbed.aligned_tokens,
+        climbed.shared_tokens,
         _field_of(steps, rest, sites),
-        reached_use,
+        climbed.use,
         {step.cause: step.target for step in steps if isinstance(step.cause, Hole)},
         sites,
         structures,
@@ -153,56 +135,99 @@ def _in_one_order(prompts: Sequence[Prompt], structures: Structures, encode: Enc
     return Restorer(prompts, structures, encode).restored(moving) if moving else prompts
 
 
+class Climbed(NamedTuple):
+    """All causes fixed in turn, and what every request could reuse with those fixed that win something."""
+
+    steps: list[Step]
+    won: int
+    """Steps up to the last that wins something."""
+    aligned_tokens: list[int]
+    shared_tokens: list[int]
+    use: FixedReuse
+
+
+class _Climbing(NamedTuple):
+    """A log to be replayed with one cause fixed more at a time."""
+
+    prompts: Sequence[Prompt]
+    families: Families
+    outcomes: Sequence[Outcome]
+    engine: Engine
+    encode: Encode
+    cuts: bool
+    sites: Located
+    structures: Structures
+    serve: Callable[[FixedLog], FixedReuse] | None
+    written: int
+
+    def climb(
+        self, causes: Sequence[tuple[bool, Hole | Structural]], targets: Mapping[Hole, Target] | None = None
+    ) -> tuple[Climbed, FixReplay]:
+        """Fix one cause after the other; also the replay with all of them fixed. `targets` says where values go; else
+        each goes where it wins more when its turn comes."""
+        climber = _Climber(self, targets or {})
+        best = [outcome.aligned_tokens for outcome in self.outcomes]
+        shared = [outcome.raw_shared_tokens for outcome in self.outcomes]
+        cached = sum([outcome.cached_tokens for outcome in self.outcomes])
+        use = FixedReuse(cached, self.written, _prompt_tokens(self.outcomes))
+        steps: list[Step] = []
+        most = sum(best)
+        reached = Climbed(steps, 0, best, shared, use)
+        for is_known, cause in causes:
+            target, replayed = climber.fix(cause, best)
+            aligned = climber.aligned(replayed)
+            better = [max(pair) for pair in zip(best, aligned, strict=True)]
+            gain = sum(better) - sum(best)
+            best = better
+            if gain:
+                use = FixedReuse(sum(best), 0, use.prompt_tokens) if self.serve is None else self.serve(replayed.log)
+                reached = Climbed(steps, len(steps) + 1, best, replayed.shared_tokens, reached.use)
+            # Some requests win by a fix and others lose by it: it pays if the log as a whole has won.
+            pays = sum(aligned) > most
+            steps.append(Step(cause, target, gain, use.cached_tokens, pays, is_known))
+            if pays:
+                most = sum(aligned)
+                reached = reached if is_known else reached._replace(use=use)
+            # A replay holds its whole log; the next one need not stand beside it.
+            del replayed
+        return reached, climber.replay
+
+
 class _Climber:
     """Fixes one cause more at a time and replays the log."""
 
-    def __init__(
-        self,
-        prompts: Sequence[Prompt],
-        families: Families,
-        outcomes: Sequence[Outcome],
-        engine: Engine,
-        encode: Encode,
-        cuts: bool,
-        sites: Located,
-        structures: Structures,
-    ) -> None:
-        self._prompts = prompts
-        self._families = families
-        self._outcomes = outcomes
-        self._engine = engine
-        self._encode = encode
-        self._cuts = cuts
-        self._sites = sites
-        self._restorer = Restorer(prompts, structures, encode)
+    def __init__(self, log: _Climbing, targets: Mapping[Hole, Target]) -> None:
+        self._log = log
+        self._targets = targets
+        self._restorer = Restorer(log.prompts, log.structures, log.encode)
         self._undone: list[Structural] = []
-        self._restored: Sequence[Prompt] = prompts
-        self._replay = FixReplay(prompts, sites, engine, encode, cuts=cuts)
+        self.replay = FixReplay(log.prompts, log.sites, log.engine, log.encode, cuts=log.cuts)
 
     def fix(self, cause: Hole | Structural, best: Sequence[int]) -> tuple[Target, Replayed]:
         """Fix a cause beside those before it."""
         if isinstance(cause, Hole):
-            return self._replay.fix(cause, TRIAL_REQUESTS, best)
+            return self.replay.fix(cause, TRIAL_REQUESTS, best, self._targets.get(cause))
+        log = self._log
         self._undone.append(cause)
-        self._restored = self._restorer.restored(self._undone)
-        sites = relocated(self._sites, self._prompts, self._restored, self._families.numbers)
-        fixed = self._replay.fixed
-        self._replay = FixReplay(self._restored, sites, self._engine, self._encode, cuts=self._cuts, fixed=fixed)
-        return "own", self._replay.again()
+        restored = self._restorer.restored(self._undone)
+        sites = relocated(log.sites, log.prompts, restored, log.families.numbers)
+        self.replay = FixReplay(restored, sites, log.engine, log.encode, cuts=log.cuts, fixed=self.replay.fixed)
+        return "own", self.replay.again()
 
     def aligned(self, replayed: Replayed) -> list[int]:
         """What an unlimited cache reuses of every request, at most what its length as logged allows."""
-        step = self._engine.granularity
+        engine, outcomes = self._log.engine, self._log.outcomes
+        step = engine.granularity
         aligned = [
             min(tokens, max(outcome.prompt_tokens - 1, 0) // step * step)
-            for tokens, outcome in zip(replayed.aligned_tokens, self._outcomes, strict=True)
+            for tokens, outcome in zip(replayed.aligned_tokens, outcomes, strict=True)
         ]
-        if not self._engine.is_rule_exact:
+        if not engine.is_rule_exact:
             return aligned
         # What is shared no further than as logged is not won by a fix, whatever the engine denies of it.
         return [
             tokens if shared > outcome.raw_shared_tokens else min(tokens, outcome.aligned_tokens)
-            for tokens, shared, outcome in zip(aligned, replayed.shared_tokens, self._outcomes, strict=True)
+            for tokens, shared, outcome in zip(aligned, replayed.shared_tokens, outcomes, strict=True)
         ]
 
 
