@@ -326,13 +326,31 @@ def _field_of(steps: Sequence[Step], rest: Sequence[Step], sites: Located) -> di
 
 
 def _sites(places: Iterable[Place], prompts: Sequence[Prompt], families: Sequence[int]) -> Located:
-    """The sites of the places that differ most often, front to back; of places that overlap the more frequent."""
+    """The sites of the places that differ most often, front to back; of places that overlap the one that tells all
+    that the others tell, else the more frequent."""
     kept: Located = {}
     for place in sorted(places, key=lambda place: -place.times)[:PLACES_LOOKED_INTO]:
         found = located(place, prompts, families)
-        if not any([_overlap(one, other) for one in found.values() for other in kept.values()]):
+        overlapped = [site for site in kept if any([_overlap(kept[site], one) for one in found.values()])]
+        if all([any([_tells(one, kept[site]) for one in found.values()]) for site in overlapped]):
+            for site in overlapped:
+                del kept[site]
             kept.update(found)
     return dict(sorted(kept.items(), key=lambda item: _position(item[1])))
+
+
+def _tells(one: Sequence[Found | None], other: Sequence[Found | None]) -> bool:
+    """Whether a site has the values of another wherever that one stands: a line that changes once a day ends a place
+    on one day and belongs to it on the next."""
+    return all(
+        mine is not None
+        and mine.piece == yours.piece
+        and mine.start <= yours.start
+        and yours.end <= mine.end
+        and any([mine.values[at : at + len(yours.values)] == yours.values for at in range(len(mine.values))])
+        for mine, yours in zip(one, other, strict=True)
+        if yours is not None
+    )
 
 
 def _overlap(one: Sequence[Found | None], other: Sequence[Found | None]) -> bool:

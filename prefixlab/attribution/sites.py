@@ -8,6 +8,8 @@ that always has as many lines. It has one identity across the log and is looked 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
+from os.path import commonprefix
 from typing import NamedTuple
 
 from prefixlab.attribution.differences import Difference, differences, is_turn
@@ -17,7 +19,7 @@ from prefixlab.attribution.line_template import LineTemplate, is_reworded, label
 from prefixlab.attribution.tool_lists import tool_name
 from prefixlab.attribution.value_kinds import kind_of
 from prefixlab.prefix_tree import Match
-from prefixlab.records import Origin, Piece, Prompt, Run
+from prefixlab.records import TOKEN_BYTES, Origin, Piece, Prompt, Run
 
 MOST_PLACES = 256
 """Places of a log that are told apart; a log with more of them has other texts, not values in a text."""
@@ -29,6 +31,10 @@ WORDINGS = 48
 """Distinct wordings of a place from which its template is made."""
 
 
+SURROUNDINGS = 8
+"""Lines ahead of and behind a place by which it is told from another between the same two lines."""
+
+
 class Found(NamedTuple):
     """A site in one prompt: runs `start:end` of piece number `piece` hold the `values` of its holes."""
 
@@ -38,17 +44,37 @@ class Found(NamedTuple):
     values: tuple[str, ...]
 
 
+_Around = tuple[tuple[Run, ...], tuple[Run, ...]]
+"""The runs ahead of a range, the nearest first, and those behind it."""
+
+
+def _around(runs: tuple[Run, ...], start: int, end: int) -> _Around:
+    return runs[max(start - SURROUNDINGS, 0) : start][::-1], runs[end : end + SURROUNDINGS]
+
+
+def _alike(one: _Around, other: _Around) -> int:
+    """How many runs are the same, counted from the range outwards."""
+    return sum([len(list(takewhile(_is_pair, zip(*pair, strict=False)))) for pair in zip(one, other, strict=True)])
+
+
+def _is_pair(runs: tuple[Run, Run]) -> bool:
+    return runs[0] is runs[1]
+
+
 class Place:
     """What stands between the runs `before` and `after` (None: the end of the piece) of pieces of one origin, which
     are about one `tool` if they are about one at all."""
 
-    __slots__ = ("_hint", "after", "before", "families", "origin", "times", "tool", "wordings")
+    __slots__ = ("_around", "_hint", "after", "before", "families", "origin", "times", "tool", "wordings")
 
-    def __init__(self, origin: Origin, before: Run | None, after: Run | None, tool: str | None = None) -> None:
+    def __init__(
+        self, origin: Origin, before: Run | None, after: Run | None, tool: str | None, around: _Around
+    ) -> None:
         self.origin = origin
         self.tool = tool
         self.before = before
         self.after = after
+        self._around = around
         self.families: set[int] = set()
         self.times = 0
         """Comparisons in which the place differed."""
@@ -78,12 +104,22 @@ class Place:
         return None
 
     def _between(self, runs: tuple[Run, ...]) -> tuple[int, int] | None:
-        try:
-            start = 0 if self.before is None else runs.index(self.before) + 1
-            end = len(runs) if self.after is None else runs.index(self.after, start)
-        except ValueError:
-            return None
-        return (start, end) if start < end else None
+        """The narrowest range between the two lines; of several the one in the surroundings met first."""
+        ranges = self._ranges(runs)
+        if len(ranges) > 1:
+            return max(ranges, key=lambda found: _alike(self._around, _around(runs, *found)))
+        return ranges[0] if ranges else None
+
+    def _ranges(self, runs: tuple[Run, ...]) -> list[tuple[int, int]]:
+        starts = [0] if self.before is None else [at + 1 for at, run in enumerate(runs) if run is self.before]
+        ends = [len(runs)] if self.after is None else [at for at, run in enumerate(runs) if run is self.after]
+        ranges = []
+        for number, start in enumerate(starts):
+            end = next((end for end in ends if end > start), None)
+            following = starts[number + 1] if number + 1 < len(starts) else len(runs) + 1
+            if end is not None and end < following:
+                ranges.append((start, end))
+        return ranges
 
     def sites(self) -> list[Site]:
         """The place as a site, or a site for each of its lines that varies."""
@@ -248,7 +284,7 @@ class Places:
             # What people and tools say differs of itself; it is a field only ahead of text that the application wrote.
             said = is_turn(prompt.pieces[difference.piece])
             behind = difference.stable_behind if said else difference.same_behind
-            if behind < self._enough:
+            if behind < self._enough and behind + _tail_tokens(difference) < self._enough:
                 return
             place = self._place(prompt, other, found, difference, skeleton)
             if place is not None:
@@ -282,7 +318,7 @@ class Places:
         if place is None:
             if len(self._places) >= MOST_PLACES or _is_reordered(prompt, found, difference):
                 return None
-            place = Place(*key)
+            place = Place(*key, _around(runs, start, end))
             where = place.find(other)
             ours = "".join([run.text for run in runs[start:end]])
             theirs = "" if where is None else "".join([run.text for run in others[where[1] : where[2]]])
@@ -326,6 +362,15 @@ def _tool_of(piece: Piece) -> str | None:
     # What the template writes behind the last tool can stand in its piece.
     chars = sum([span.chars for span in piece.spans if span.origin == piece.origin])
     return tool_name("".join([run.text for run in piece.runs])[:chars])
+
+
+def _tail_tokens(difference: Difference) -> int:
+    """About how many tokens of the last line that differs are the same again."""
+    if not difference.runs or not difference.other_runs:
+        return 0
+    line, other = difference.runs[-1], difference.other_runs[-1]
+    same = len(commonprefix([line.text[::-1], other.text[::-1]]))  # noqa: RUF071 - texts, not paths
+    return same * len(line.tokens) // TOKEN_BYTES // max(len(line.text), 1)
 
 
 def _widened(runs: tuple[Run, ...], start: int, end: int, skeleton: frozenset[Run]) -> tuple[int, int]:
