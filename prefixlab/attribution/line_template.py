@@ -10,10 +10,13 @@ import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from os.path import commonprefix
+from unicodedata import normalize
 
 from prefixlab.attribution.value_kinds import widened
 
-_WORDS = re.compile(r"[^\W_]+(?:[-_.'’@/\\+][^\W_]+)*|_+|\s+|.", re.DOTALL)
+_UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
+"""Letters of scripts that put no blank between a word and a value: `关于993的说明`."""
+_WORDS = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+(?:[-_.'’@/\\+][^\W_{_UNSPACED}]+)*|_+|\s+|.", re.DOTALL)
 _LABEL = re.compile(r"""([^\W_][\w .'’/-]{0,40}?)["'`*_]*\s*[:=]+\s*["'`*_(<\[{]*$""")
 _LAST_WORDS = re.compile(r"([^\W_][\w'’-]*(?: [^\W_][\w'’-]*){0,3})\W*$")
 _MARKS = re.compile(r"[:=|\"\n;{(\[<>]")
@@ -52,6 +55,12 @@ class LineTemplate:
             at = found + len(literal)
         return (*values, text[at:end])
 
+    @property
+    def has_text(self) -> bool:
+        """Whether what stays is more than blanks, marks and a word that values may share by chance."""
+        first, *_, last = self.literals
+        return any(map(str.isalpha, first)) or _is_structure(last)
+
     def label(self, hole: int) -> str:
         """What the text ahead of a hole calls its value: `Current time`, `session_id`; empty where it does not."""
         return label_before(self.literals[hole])
@@ -68,7 +77,8 @@ def label_before(text: str) -> str:
 
 
 def is_reworded(one: str, other: str) -> bool:
-    """Whether two texts differ in more than blanks and the order of their words."""
+    """Whether two texts differ in more than blanks, their Unicode form and the order of their words."""
+    one, other = normalize("NFC", one), normalize("NFC", other)
     return one.split() != other.split() and sorted(_WORDS.findall(one)) != sorted(_WORDS.findall(other))
 
 

@@ -140,9 +140,9 @@ class Place:
         return sites if all([self._tells_itself(site) for site in sites]) else []
 
     def _tells_itself(self, site: Site) -> bool:
-        """Whether a line says what its value is: by a label ahead of it, or because it looks like a clock, an id, a
+        """Whether a line says what its value is: by the text around it, or because it looks like a clock, an id, a
         path. Lines of running text do not; together they are one value."""
-        if any(letter.isalpha() for letter in site.template.literals[0]):
+        if site.template.has_text:
             return True
         line = site.line
         texts = [wording[line].text for wording in self.wordings if line is not None]

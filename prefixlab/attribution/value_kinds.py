@@ -39,7 +39,7 @@ _ID = re.compile(r"(?=\S*\d)[A-Za-z0-9][\w.:#-]{2,}|[0-9a-f]{4,}|[A-Za-z0-9_-]{1
 _WHOLE: tuple[re.Pattern[str], ...] = (
     re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s\"'<>`]+[\w/]", re.IGNORECASE),
     re.compile(r"\b[A-Za-z]:\\[^\s\"'<>`]+"),
-    re.compile(r"(?<![\w/.])(?:~|\.{1,2})?/[\w.@+-]+(?:/[\w.@+-]+)*"),
+    re.compile(r"(?<![A-Za-z0-9_/.])(?:~|\.{1,2})?/[\w.@+-]+(?:/[\w.@+-]+)*"),
     *(pattern for _, pattern in _PATTERNS),
     re.compile(r"(?<![\w.])[-+]?(?:[$€£¥]\s?)?\d+(?:[.,]\d+)*(?:\s?[%$€£¥])?(?!\w)"),
 )
