@@ -9,6 +9,7 @@ the folder (`registry.py`); nothing is registered by hand.
 | `engines/` | `ENGINE` | `Engine` |
 | `reporters/` | `REPORTER` | `Reporter` |
 | `tokenizers/` | `FAMILY` | `TokenizerFamily` |
+| `dialects/` | `DIALECT` | `Dialect` |
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from typing import Any, ClassVar, Protocol
 
 from prefixlab.engine_requests import EngineRequest
 from prefixlab.findings import Outcome, Report
+from prefixlab.prompt_templates import PromptTemplate
 from prefixlab.records import Location, Rendering, Request
+from prefixlab.template_files import TemplateFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +187,26 @@ class Engine(Protocol):
         ...
 
 
+class Dialect(Protocol):
+    """A template dialect: recognises a file by its ending and content and reads it into prompt templates."""
+
+    name: str
+    summary: str
+    endings: tuple[str, ...]
+
+    def recognises(self, file: TemplateFile) -> bool:
+        """Whether this file is of the dialect. Cheap, and never raises."""
+        ...
+
+    def templates(self, file: TemplateFile) -> Iterable[PromptTemplate]:
+        """The prompts that the file makes; none where it makes none.
+
+        Raises:
+            BadTemplate: the file is of this dialect but cannot be read; says what is wrong and what to do.
+        """
+        ...
+
+
 class Reporter(Protocol):
     """A form of a report."""
 
@@ -198,6 +221,7 @@ class Reporter(Protocol):
 
 
 __all__ = [
+    "Dialect",
     "Engine",
     "EngineCache",
     "EngineRequest",

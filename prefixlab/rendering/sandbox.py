@@ -8,7 +8,7 @@ All that it does is paid for from an allowance (see `limits`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import wraps
 from typing import Any
@@ -127,8 +127,9 @@ class ChatEnvironment(ImmutableSandboxedEnvironment):
     code_generator_class = ValueGenerator
     intercepted_binops = frozenset({"+", "*", "**", "%"})
 
-    def __init__(self) -> None:
-        super().__init__(trim_blocks=True, lstrip_blocks=True, extensions=[GenerationBlock, loopcontrols])
+    def __init__(self, *, trim: bool = True, extensions: Sequence[type[Extension]] = ()) -> None:
+        """`trim` drops the line break behind a statement and the blanks ahead of it, as chat templates expect."""
+        super().__init__(trim_blocks=trim, lstrip_blocks=trim, extensions=[GenerationBlock, loopcontrols, *extensions])
         self.now: datetime | Traced
         self.clock_read = False
         self.allowance = limits.Allowance()

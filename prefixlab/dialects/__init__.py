@@ -1,0 +1,1 @@
+"""One file a template dialect: reads a file into prompt templates (`prompt_templates`)."""

@@ -1,0 +1,117 @@
+"""A Jinja2 file parsed by Jinja2, and where in it each text, output and statement stands.
+
+The nodes of Jinja2 know their line alone. Its lexer gives the tokens in order, so the columns are found by counting:
+the n-th output of the file is the n-th `{{`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Collection
+
+import jinja2
+from jinja2 import nodes
+from jinja2.ext import do, i18n, loopcontrols
+
+from prefixlab.prompt_templates import Place
+from prefixlab.rendering.sandbox import GenerationBlock
+from prefixlab.template_files import BadTemplate, TemplateFile
+
+EXTENSIONS = (GenerationBlock, loopcontrols, do, i18n)
+
+
+class JinjaFile:
+    """The nodes of a file and their places."""
+
+    def __init__(self, file: TemplateFile, environment: jinja2.Environment, own_filters: Collection[str] = ()) -> None:
+        """`own_filters` are names of filters and tests that the project adds.
+
+        Raises:
+            BadTemplate: Jinja2 cannot parse it, or it uses a filter or test that is not known.
+        """
+        self.file = file
+        self.path = file.path
+        # As Jinja2 sees it: one kind of line break, none at the end.
+        self.text = "\n".join(file.text.splitlines()) if "\r" in file.text else file.text.removesuffix("\n")
+        self._starts = [0]
+        for at, character in enumerate(self.text):
+            if character == "\n":
+                self._starts.append(at + 1)
+        try:
+            self.tree = environment.parse(self.text)
+            tokens = list(environment.lexer.tokeniter(self.text, None))
+        except jinja2.TemplateSyntaxError as error:
+            raise BadTemplate(
+                f"is not a Jinja2 template: {error.message}", "Correct it", path=self.path, line=error.lineno
+            ) from None
+        except RecursionError:
+            raise BadTemplate("is nested too deeply", "Correct it", path=self.path) from None
+        self._check_names(environment, own_filters)
+        self._outputs: dict[int, tuple[Place, str]] = {}
+        self._texts: dict[int, Place] = {}
+        self._statements: dict[tuple[int, str], Place] = {}
+        self._place(tokens)
+
+    def _check_names(self, environment: jinja2.Environment, own: Collection[str]) -> None:
+        for kind, known, found in (
+            ("filter", environment.filters, self.tree.find_all(nodes.Filter)),
+            ("test", environment.tests, self.tree.find_all(nodes.Test)),
+        ):
+            for node in found:
+                if node.name not in known and node.name not in own:
+                    raise BadTemplate(
+                        f"the {kind} {node.name!r} is not known",
+                        "If your project adds it, name it under jinja_filters in [tool.prefixlab]",
+                        path=self.path,
+                        line=node.lineno,
+                    )
+
+    def _place(self, tokens: list[tuple[int, str, str]]) -> None:
+        texts, outputs = [], []
+        at = 0
+        opened: Place | None = None
+        starts: list[tuple[Place, str]] = []
+        begin = 0
+        for number, (_, kind, value) in enumerate(tokens):
+            # Between two tokens only blanks are left out, where a `-` strips them.
+            at = self.text.find(value, at) if value else at
+            place = self._at(at)
+            if kind == "data" and value:
+                texts.append(place)
+            elif kind == "variable_begin":
+                begin, opened = at + len(value), place
+            elif kind == "variable_end" and opened is not None:
+                outputs.append((opened, self.text[begin:at].strip(" \n\t-+")))
+            elif kind == "block_begin":
+                keyword = next((word for _, what, word in tokens[number + 1 : number + 4] if what == "name"), "")
+                starts.append((place, keyword))
+            at += len(value)
+        for place, keyword in starts:
+            self._statements.setdefault((place.line, keyword), place)
+        found_texts = found_outputs = 0
+        for output in self.tree.find_all(nodes.Output):
+            for node in output.nodes:
+                if isinstance(node, nodes.TemplateData):
+                    if found_texts < len(texts):
+                        self._texts[id(node)] = texts[found_texts]
+                    found_texts += 1
+                else:
+                    if found_outputs < len(outputs):
+                        self._outputs[id(node)] = outputs[found_outputs]
+                    found_outputs += 1
+
+    def _at(self, offset: int) -> Place:
+        line = bisect_right(self._starts, offset)
+        return Place(self.path, line, offset - self._starts[line - 1] + 1)
+
+    def of_text(self, node: nodes.TemplateData) -> Place:
+        """Where a text starts."""
+        return self._texts.get(id(node), Place(self.path, node.lineno, 1))
+
+    def of_output(self, node: nodes.Expr) -> tuple[Place, str]:
+        """Where an output starts, and its expression as written."""
+        return self._outputs.get(id(node), (Place(self.path, node.lineno, 1), ""))
+
+    def of_statement(self, node: nodes.Node, keyword: str) -> Place:
+        """Where a statement starts."""
+        return self._statements.get((node.lineno, keyword), Place(self.path, node.lineno, 1))

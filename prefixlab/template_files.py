@@ -1,0 +1,65 @@
+"""Template files: their text, and the files that they include, found where the project says."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from prefixlab.errors import PrefixlabError
+
+MOST_BYTES = 4_000_000
+"""Bytes of a template file; a larger one is data."""
+
+
+class BadTemplate(PrefixlabError):
+    """A template file that cannot be read as what it is."""
+
+
+class TemplateFile:
+    """A file's text, by the path that reports show."""
+
+    def __init__(self, path: str, text: str, roots: Sequence[Path] = (), own_names: Collection[str] = ()) -> None:
+        self.path = path
+        self.text = text
+        self.roots = tuple(roots)
+        """Folders in which what it includes is looked for, beside its own."""
+        self.own_names = own_names
+        """Filters and tests that the project adds to Jinja2."""
+
+    @classmethod
+    def read(cls, path: str | Path, roots: Sequence[Path] = (), own_names: Collection[str] = ()) -> TemplateFile:
+        """The file at a path.
+
+        Raises:
+            BadTemplate: it cannot be read, is not UTF-8 text, or is too large.
+        """
+        shown = os.fspath(path)
+        try:
+            with open(path, "rb") as stream:
+                data = stream.read(MOST_BYTES + 1)
+        except OSError as error:
+            raise BadTemplate(f"cannot be read: {error.strerror or error}", "Check the path", path=shown) from None
+        if len(data) > MOST_BYTES:
+            raise BadTemplate("is larger than 4 MB, too large for a template", "Leave it out", path=shown)
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            raise BadTemplate("is not UTF-8 text", "Save it as UTF-8", path=shown, line=line) from None
+        return cls(shown, text, roots, own_names)
+
+    def other(self, name: str) -> TemplateFile | None:
+        """The file that this one calls `name`: beside it, then in its roots; None where there is none.
+
+        A name cannot lead out of these folders.
+        """
+        for folder in (Path(self.path).parent, *self.roots):
+            found = folder / name
+            if _is_inside(found, folder) and found.is_file():
+                return TemplateFile.read(found, self.roots, self.own_names)
+        return None
+
+
+def _is_inside(path: Path, folder: Path) -> bool:
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
