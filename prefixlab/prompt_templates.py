@@ -112,6 +112,14 @@ Render = Callable[[Mapping[str, Any]], Sequence[Message]]
 Raises `PrefixlabError` where a value is missing or the template fails."""
 
 
+class Parting(NamedTuple):
+    """Where a chat template's rendering of a conversation stops being the start of that of the next turn."""
+
+    at: Place
+    was: str
+    now: str
+
+
 @dataclass(frozen=True, slots=True)
 class PromptTemplate:
     """A prompt that a file makes."""
@@ -126,6 +134,8 @@ class PromptTemplate:
     """None where it cannot be rendered without running a program."""
     is_chat_template: bool = False
     """Whether it is a model's own chat template, which renders the messages of a caller."""
+    parting: Parting | None = None
+    """Of a chat template: how it writes an answer otherwise once it is history."""
     notes: tuple[str, ...] = field(default=())
     """What could not be followed, in sentences."""
 

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import prefixlab
-from prefixlab.contracts import Engine, Reporter
+from prefixlab.contracts import Dialect, Engine, Reporter
 from prefixlab.errors import PrefixlabError
+from prefixlab.lint_rules import Rule
 
 _ALIKE = 0.75
 """How like a name must be, from 0 to 1, to be the one that was meant."""
@@ -145,6 +146,21 @@ def reporter_for_file(path: str) -> Reporter | None:
 def known_reporters() -> dict[str, Reporter]:
     """Every reporter by the name of its form."""
     return {one.name: one for one in _scan("reporters", "REPORTER")}
+
+
+def known_dialects() -> dict[str, Dialect]:
+    """Every template dialect by its name; those that look at a file's content go before those that go by its ending
+    alone."""
+    found = sorted(_scan("dialects", "DIALECT"), key=lambda one: one.name in _BY_ENDING)
+    return {one.name: one for one in found}
+
+
+_BY_ENDING = ("jinja2", "mustache", "handlebars", "python")
+
+
+def known_rules() -> dict[str, Rule]:
+    """Every rule of `lint` by its code."""
+    return {one.code: one for one in sorted(_scan("rules", "RULE"), key=lambda one: one.code)}
 
 
 def _scan(folder: str, constant: str, *, first: str = "") -> Iterator[Any]:

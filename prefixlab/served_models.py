@@ -104,6 +104,17 @@ class ServedModel:
         """The runs of a stretch of text that starts and ends where text may be cut."""
         return tuple([run for piece in self.encoder.encode((Segment(text, origin),)) for run in piece.runs])
 
+    def renderer_of(self, body: Chat | AnthropicChat) -> Renderer:
+        """The chat template for a body.
+
+        Raises:
+            PrefixlabError: it is not known, or cannot be loaded.
+        """
+        anthropic = isinstance(body, AnthropicChat)
+        if anthropic not in self._renderers:
+            self._renderers[anthropic] = self._template(anthropic)
+        return self._renderers[anthropic]
+
     def _chat(self, request: Request, anthropic: bool) -> tuple[Piece, ...]:
         renderer = self._renderers.get(anthropic)
         if renderer is None:

@@ -1,0 +1,80 @@
+"""The nouns of `lint`: a finding in a template, and the report on the templates of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from prefixlab.prompt_templates import Place
+
+Severity = Literal["high", "medium", "low", "info"]
+
+SEVERITIES: tuple[Severity, ...] = ("high", "medium", "low", "info")
+"""The gravest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class LintFinding:
+    """A place of a template that costs reuse. Tokens are those of stable text, with the chat template around it."""
+
+    code: str
+    name: str
+    severity: Severity
+    at: Place
+    """Where the expression at fault is written."""
+    rendered_at: Place
+    """Where it enters the prompt."""
+    message: str
+    field: str
+    """The expression, or what it is called."""
+    stable_tokens_before: int
+    stable_tokens_after: int
+    """Stable tokens that stand behind it and are lost with it."""
+    blocks_before: int
+    template: str
+    """The template that renders it, by path and name."""
+    fix: str | None = None
+    ends_at: int = 0
+    """The column behind the expression; 0 where it is not known."""
+
+    @property
+    def order(self) -> tuple[str, int, int, str]:
+        """By place."""
+        return self.at.path, self.at.line, self.at.column, self.code
+
+
+class TemplateFigures(NamedTuple):
+    """What of a template every rendering shares from the first token on, and what stands behind."""
+
+    path: str
+    name: str
+    dialect: str
+    stable_tokens: int
+    stable_blocks: int
+    stranded_tokens: int
+    """Stable tokens behind the first value that differs."""
+    holes: int
+    renderings: int = 0
+    """Rows of values it was rendered with; 0 where the figures are from the text alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class LintReport:
+    """The answer of `lint`."""
+
+    files: int
+    findings: tuple[LintFinding, ...]
+    templates: tuple[TemplateFigures, ...]
+    tokenizer: str
+    engine: str
+    block_size: int
+    suppressed: int = 0
+    """Findings that a comment in the file accepts."""
+    known: int = 0
+    """Findings that the baseline has."""
+    notes: tuple[str, ...] = field(default=())
+
+    def at_least(self, severity: Severity) -> bool:
+        """Whether there is a finding as grave as that."""
+        wanted = SEVERITIES[: SEVERITIES.index(severity) + 1]
+        return any(finding.severity in wanted for finding in self.findings)

@@ -1,0 +1,207 @@
+"""`lint`: templates found, read, laid out as prompts, and checked by the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from prefixlab.errors import PrefixlabError
+from prefixlab.lint_findings import LintFinding, LintReport, TemplateFigures
+from prefixlab.lint_rules import Rule
+from prefixlab.prompt_templates import Hole, PromptTemplate, Volatility
+from prefixlab.records import TEMPLATE, TOKEN_BYTES, Chat, Location, Origin, Request, Segment
+from prefixlab.registry import engine_named, known_rules
+from prefixlab.served_models import ServedModel, ServedModels
+from prefixlab.suppressions import Suppressions
+from prefixlab.template_discovery import TemplateFiles, read_templates
+from prefixlab.template_measures import Judge, Measured, measured
+from prefixlab.template_values import Values
+
+DEFAULT_TOKENIZER = "o200k_base"
+FILLERS = ("17", "Qx")
+"""Two unlike values: tokens ahead of a hole that both leave alone stay whatever the value is."""
+TAIL = 200
+"""Characters ahead of a hole that a value can change tokens of, by far."""
+
+
+@dataclass(frozen=True, slots=True)
+class LintSettings:
+    """The options of `lint`, with the defaults of the command line."""
+
+    tokenizer: str = DEFAULT_TOKENIZER
+    chat_template: str = "auto"
+    engine: str = "vllm"
+    block_size: int | None = None
+    engine_options: Mapping[str, object] = field(default_factory=dict)
+    offline: bool = False
+    select: tuple[str, ...] = ()
+    """Codes or beginnings of codes, such as PL1; empty: the rules that are on by default."""
+    ignore: tuple[str, ...] = ()
+    dialect: str | None = None
+    search_paths: tuple[str, ...] = ()
+    jinja_filters: tuple[str, ...] = ()
+    volatility: Mapping[str, str] = field(default_factory=dict)
+    """Variable, or a pattern of variables, to a word of the scale."""
+    values: str | None = None
+    """A file of values, one JSON object a line."""
+    exclude: tuple[str, ...] = ()
+
+
+def lint(paths: Sequence[str], settings: LintSettings) -> LintReport:
+    """Check the templates at paths: files, and folders in which templates are looked for.
+
+    Raises:
+        PrefixlabError: a path is not there, or a template cannot be read.
+    """
+    rules = chosen_rules(settings.select, settings.ignore)
+    engine = engine_named(settings.engine, settings.engine_options, settings.block_size)
+    files = TemplateFiles.found(
+        paths,
+        dialect=settings.dialect,
+        roots=settings.search_paths,
+        own_names=settings.jinja_filters,
+        exclude=settings.exclude,
+    )
+    values = None if settings.values is None else Values.read(settings.values)
+    declared = declared_volatility(settings.volatility)
+    model = Model(settings)
+    findings: list[LintFinding] = []
+    figures: list[TemplateFigures] = []
+    suppressions = Suppressions()
+    notes: dict[str, None] = {}
+    suppressed = 0
+    for file, dialect in files:
+        own = suppressions.of(file)
+        judge = Judge({**declared, **own.volatility}, {} if values is None else values.distinct)
+        for template in read_templates(file, dialect):
+            notes.update(dict.fromkeys(template.notes))
+            found = model.measure(template, judge, engine.granularity, engine.min_tokens)
+            figures.append(_figures(found, model, values))
+            for rule in rules:
+                for finding in rule.check(found):
+                    if suppressions.accepts(finding):
+                        suppressed += 1
+                    else:
+                        findings.append(finding)
+    return LintReport(
+        files=len(files),
+        findings=tuple(_distinct(findings)),
+        templates=tuple(figures),
+        tokenizer=model.name,
+        engine=engine.name,
+        block_size=engine.granularity,
+        suppressed=suppressed,
+        notes=(*notes, *files.notes),
+    )
+
+
+def chosen_rules(select: Sequence[str], ignore: Sequence[str]) -> list[Rule]:
+    """The rules that are looked for.
+
+    Raises:
+        PrefixlabError: a code is of no rule.
+    """
+    rules = list(known_rules().values())
+    for code in (*select, *ignore):
+        if not any(rule.code.startswith(code) or rule.name == code for rule in rules):
+            raise PrefixlabError(f"there is no rule {code!r}", "prefixlab rules lists them")
+
+    def is_one_of(rule: Rule, codes: Sequence[str]) -> bool:
+        return any(rule.code.startswith(code) or rule.name == code for code in codes)
+
+    return [
+        rule
+        for rule in rules
+        if (is_one_of(rule, select) if select else rule.is_default) and not is_one_of(rule, ignore)
+    ]
+
+
+def declared_volatility(said: Mapping[str, str]) -> dict[str, Volatility]:
+    """The scale's words as the scale.
+
+    Raises:
+        PrefixlabError: a word is none of the scale.
+    """
+    found = {}
+    for name, word in said.items():
+        try:
+            found[name] = Volatility[word.upper()]
+        except KeyError:
+            scale = ", ".join([one.name.lower() for one in Volatility])
+            raise PrefixlabError(f"volatility {name} = {word!r} cannot be", f"Give one of: {scale}") from None
+    return found
+
+
+class Model:
+    """The tokenizer and the chat template that templates are laid out for."""
+
+    def __init__(self, settings: LintSettings) -> None:
+        self._models = ServedModels(
+            (settings.tokenizer,), chat_template=settings.chat_template, offline=settings.offline
+        )
+        self._served = next(iter(self._models.loaded.values()))
+        self.name = self._served.tokenizer.name
+        self._count = lru_cache(maxsize=65536)(self._counted)
+
+    @property
+    def served(self) -> ServedModel:
+        return self._served
+
+    def measure(self, template: PromptTemplate, judge: Judge, block_size: int, min_tokens: int = 0) -> Measured:
+        """A template with its figures."""
+        return measured(template, judge, self._layer, self._count, block_size, min_tokens)
+
+    def _layer(self, messages: Sequence[tuple[str, str]]) -> list[tuple[str, bool]]:
+        body = Chat([{"role": role, "content": text} for role, text in messages])
+        renderer = self._served.renderer_of(body)
+        rendering = renderer.render(Request("template", Location("", 1), body))
+        return [(segment.text, segment.origin == TEMPLATE) for segment in rendering.segments]
+
+    def _counted(self, text: str, is_template: bool, value_behind: bool) -> tuple[int, bool]:
+        tokens = self._tokens(text, is_template)
+        if not value_behind:
+            return len(tokens) // TOKEN_BYTES, False
+        # A value changes tokens near the end alone, but what is near depends on the words: compare whole lines.
+        start = max(text.rfind("\n", 0, max(len(text) - TAIL, 0)), 0)
+        tail = text[start:]
+        ahead = len(self._tokens(text[:start], is_template)) if start else 0
+        one, other = [self._tokens(tail + filler, False) for filler in FILLERS]
+        same = 0
+        while same < min(len(one), len(other)) and one[same : same + TOKEN_BYTES] == other[same : same + TOKEN_BYTES]:
+            same += TOKEN_BYTES
+        stay = (ahead + same) // TOKEN_BYTES
+        return stay, stay < len(tokens) // TOKEN_BYTES
+
+    def _tokens(self, text: str, is_template: bool) -> bytes:
+        origin = TEMPLATE if is_template else Origin("text", "user")
+        pieces = self._served.encoder.encode((Segment(text, origin),)) if text else ()
+        return b"".join([piece.tokens for piece in pieces])
+
+
+def _figures(found: Measured, model: Model, values: Values | None) -> TemplateFigures:
+    template = found.template
+    stable, renderings = found.stable_tokens, 0
+    if values is not None and template.render is not None:
+        stable, renderings = values.common_prefix(template, model.served)
+    return TemplateFigures(
+        template.path,
+        template.name,
+        template.dialect,
+        stable,
+        stable // found.block_size,
+        found.stranded_tokens,
+        sum([isinstance(sight.part, Hole) for sight in found.sights]),
+        renderings,
+    )
+
+
+def _distinct(findings: Sequence[LintFinding]) -> list[LintFinding]:
+    """Findings by place; of those of one rule at one place, which several templates render, the gravest."""
+    kept: dict[Any, LintFinding] = {}
+    for finding in findings:
+        key = (finding.at, finding.code)
+        if key not in kept or finding.stable_tokens_after > kept[key].stable_tokens_after:
+            kept[key] = finding
+    return sorted(kept.values(), key=lambda finding: finding.order)

@@ -1,0 +1,121 @@
+"""Which values stand ahead of text that they strand, and how grave that is.
+
+A value may stand ahead of text only if it is no more volatile than that text. Values of the newest turn of the user
+are expected there: they are at fault only if most of the prompt's stable text stands behind them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from prefixlab.lint_findings import LintFinding, Severity
+from prefixlab.prompt_templates import Choice, Hole, Loop, Volatility
+from prefixlab.template_measures import Measured, Sight
+from prefixlab.volatility import Sort
+
+_EXPECTED_LAST = ("question", "retrieved", "history")
+"""What a prompt is for: it has to stand somewhere."""
+
+
+def severity_of(volatility: Volatility) -> Severity:
+    """How grave it is that a value of that volatility strands text."""
+    if volatility >= Volatility.TURN:
+        return "high"
+    return "medium" if volatility >= Volatility.USER else "low"
+
+
+def strands(template: Measured, sight: Sight) -> bool:
+    """Whether enough stable text stands behind a sight: a block, or most of what there is where that is less."""
+    behind = sight.tokens_after
+    if behind <= 0:
+        return False
+    if sight.is_newest_turn and template.has_earlier_turns:
+        return behind >= template.block_size and behind >= sight.tokens_before
+    if sight.judged.sort in _EXPECTED_LAST and behind < sight.tokens_before:
+        return False
+    if template.total_tokens < template.block_size:
+        return 2 * behind >= template.total_tokens
+    return behind >= template.block_size
+
+
+def is_volatile(sight: Sight) -> bool:
+    """Whether a value differs between requests of one deployment, or from day to day."""
+    judged = sight.judged
+    if judged.by == "declared":
+        return judged.volatility >= Volatility.TENANT
+    return judged.volatility >= Volatility.USER or judged.sort == "date"
+
+
+def misplaced(template: Measured, sorts: Iterable[Sort]) -> Iterator[Sight]:
+    """Holes of these sorts that strand stable text; each place in a file once."""
+    wanted = frozenset(sorts)
+    if template.template.is_chat_template:
+        # What the caller's messages hold is not the template's matter; it has rules of its own.
+        return
+    seen = set()
+    for sight in template.sights:
+        if not isinstance(sight.part, Hole) or sight.judged.sort not in wanted:
+            continue
+        if sight.expression.orders and any(_has_order(loop, sight) for loop in sight.inside):
+            # The loop is named, once, for its order.
+            continue
+        if sight.at not in seen and is_volatile(sight) and strands(template, sight):
+            seen.add(sight.at)
+            yield sight
+
+
+def _has_order(loop: Loop, sight: Sight) -> bool:
+    return bool(loop.over.orders) and set(sight.expression.names) <= set(loop.over.names)
+
+
+def finding(
+    code: str,
+    name: str,
+    template: Measured,
+    sight: Sight,
+    message: str,
+    fix: str | None,
+    severity: Severity | None = None,
+) -> LintFinding:
+    """A finding at a sight. `message` says what is wrong; what it costs is added."""
+    blocks = sight.tokens_after // template.block_size
+    behind = f"{sight.tokens_after:,} stable {_plural(sight.tokens_after, 'token')}"
+    if blocks:
+        behind += f" ({blocks:,} {_plural(blocks, 'block')})"
+    return LintFinding(
+        code=code,
+        name=name,
+        severity=severity or severity_of(sight.judged.volatility),
+        at=sight.at,
+        rendered_at=sight.entered_at,
+        message=f"{message}: {behind} behind it {'is' if sight.tokens_after == 1 else 'are'} lost",
+        field=field_of(sight),
+        stable_tokens_before=sight.tokens_before,
+        stable_tokens_after=sight.tokens_after,
+        blocks_before=sight.tokens_before // template.block_size,
+        template=called(template),
+        fix=fix,
+    )
+
+
+def called(template: Measured) -> str:
+    """The template by its path, and its name where the file has several."""
+    path, name = template.template.path, template.template.name
+    return f"{path}:{name}" if name else path
+
+
+def field_of(sight: Sight) -> str:
+    """What the value is called: the name or call that tells, else the expression."""
+    if isinstance(sight.part, Choice | Loop):
+        return sight.expression.source
+    return sight.judged.told_by or sight.expression.source
+
+
+def shown(sight: Sight) -> str:
+    """The expression in backticks, cut where it is long."""
+    source = " ".join(sight.expression.source.split())
+    return f"`{source if len(source) <= 60 else source[:59] + '…'}`"
+
+
+def _plural(count: int, noun: str) -> str:
+    return noun if count == 1 else f"{noun}s"

@@ -1,0 +1,1 @@
+"""One rule of `lint` a file: its docstring is its documentation, its examples are its tests."""

@@ -1,0 +1,312 @@
+"""A template laid out as a prompt: how many stable tokens stand ahead of each value, and how many behind it.
+
+A hole is a mark in the text that goes through the chat template; what lies between the marks is counted with the
+model's own tokenizer. Text in an arm or a loop is as volatile as what decides on it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from prefixlab.prompt_templates import (
+    PLAIN,
+    Choice,
+    Expression,
+    History,
+    Hole,
+    Loop,
+    Part,
+    Place,
+    PromptTemplate,
+    Text,
+    Turn,
+    Volatility,
+)
+from prefixlab.volatility import Judged, judged
+
+FIRST_MARK = 0xF0000
+"""Marks are characters for private use; a template that has such characters itself is taken without them."""
+MOST_MARKS = 0xFFFC
+
+_MARKS = re.compile(f"[{chr(FIRST_MARK)}-{chr(FIRST_MARK + MOST_MARKS)}]")
+
+MOST_LAYOUTS = 64
+"""Arms beside the longest ones that are laid out with what is around them."""
+
+Rendered = Sequence[tuple[str, bool]]
+"""Text of a prompt, and for each part whether it is the chat template's own."""
+
+Layer = Callable[[Sequence[tuple[str, str]]], Rendered]
+"""The chat template around messages: (role, text) in, parts of the prompt out."""
+
+Count = Callable[[str, bool, bool], tuple[int, bool]]
+"""Tokens of a text: by itself, or with a value behind it those that stay whatever it is, and whether one does not."""
+
+
+class Sight(NamedTuple):
+    """A part that varies, as the prompt has it."""
+
+    part: Hole | Choice | Loop
+    expression: Expression
+    judged: Judged
+    at: Place
+    entered_at: Place
+    around: Volatility
+    """Of what decides whether it is there."""
+    is_newest_turn: bool
+    """Whether it stands in the last turn of the user."""
+    tokens_before: int
+    tokens_after: int
+    """Stable tokens behind it that are less volatile; of a sight ahead of the last turn, those ahead of that turn."""
+    inside: tuple[Loop, ...]
+    """Loops it stands in."""
+    merges: bool
+    """Whether the last token ahead of it depends on the value."""
+
+
+class Measured(NamedTuple):
+    """A template with its figures."""
+
+    template: PromptTemplate
+    sights: tuple[Sight, ...]
+    total_tokens: int
+    """Stable tokens in all."""
+    has_earlier_turns: bool
+    stable_tokens: int
+    stranded_tokens: int
+    block_size: int
+    min_tokens: int
+    boundary_at: Sight | None = None
+    """The first sight that ends what all renderings share."""
+
+
+class _Item(NamedTuple):
+    text: str
+    volatility: Volatility
+    """Of its being there."""
+    part: Hole | Choice | Loop | None
+    turn: int
+    loops: tuple[Loop, ...]
+
+
+class Judge:
+    """Judges expressions by what the project declares and values show."""
+
+    def __init__(self, declared: Mapping[str, Volatility], distinct: Mapping[str, float]) -> None:
+        self._declared = declared
+        self._distinct = distinct
+
+    def __call__(self, part: Hole | Choice | Loop) -> Judged:
+        return judged(expression_of(part), self._declared, self._distinct)
+
+
+def expression_of(part: Hole | Choice | Loop) -> Expression:
+    """What a part varies with."""
+    if isinstance(part, Hole):
+        return part.expression
+    return part.condition if isinstance(part, Choice) else part.over
+
+
+def measured(
+    template: PromptTemplate, judge: Judge, layer: Layer, count: Count, block_size: int, min_tokens: int = 0
+) -> Measured:
+    """Lay out a template and count."""
+    sights: dict[int, Sight] = {}
+    main: _Laid | None = None
+    for chosen in _choices(template.parts):
+        laid = _Laid(template, _items(template.parts, chosen, judge), layer, count, judge)
+        main = main or laid
+        for sight in laid.sights():
+            sights.setdefault(id(sight.part), sight)
+    assert main is not None
+    ordered = tuple(sorted(sights.values(), key=lambda one: one.tokens_before))
+    first = next((one for one in main.sights() if ends_prefix(one)), None)
+    stable = main.total if first is None else first.tokens_before
+    return Measured(
+        template,
+        ordered,
+        main.total,
+        main.has_earlier_turns,
+        stable,
+        0 if first is None else main.reachable(first) - first.tokens_before,
+        block_size,
+        min_tokens,
+        first,
+    )
+
+
+def ends_prefix(sight: Sight) -> bool:
+    """Whether requests of one deployment differ at a sight."""
+    return sight.judged.volatility >= Volatility.TENANT or sight.judged.sort == "date"
+
+
+def _choices(parts: Sequence[Part]) -> Iterator[dict[int, int]]:
+    """Which arm to take at which choice: the longest everywhere first, then each other arm once."""
+    yield {}
+    made = 1
+    for path in _arms(parts, {}):
+        if made >= MOST_LAYOUTS:
+            return
+        made += 1
+        yield path
+
+
+def _arms(parts: Sequence[Part], path: dict[int, int]) -> Iterator[dict[int, int]]:
+    for part in parts:
+        if isinstance(part, Choice):
+            longest = _longest(part)
+            for number, arm in enumerate(part.arms):
+                inner = path if number == longest else {**path, id(part): number}
+                if number != longest and arm:
+                    yield inner
+                yield from _arms(arm, inner)
+        elif isinstance(part, Loop):
+            yield from _arms(part.body, path)
+
+
+def _longest(choice: Choice) -> int:
+    return max(range(len(choice.arms)), key=lambda number: (_length(choice.arms[number]), -number))
+
+
+def _length(parts: Sequence[Part]) -> int:
+    total = 0
+    for part in parts:
+        if isinstance(part, Text):
+            total += len(part.text)
+        elif isinstance(part, Choice):
+            total += max(map(_length, part.arms))
+        elif isinstance(part, Loop):
+            total += _length(part.body)
+        else:
+            total += 1
+    return total
+
+
+def _items(
+    parts: Sequence[Part],
+    chosen: Mapping[int, int],
+    judge: Judge,
+    around: Volatility = Volatility.CONSTANT,
+    loops: tuple[Loop, ...] = (),
+) -> list[_Item | Turn | History]:
+    items: list[_Item | Turn | History] = []
+    for part in parts:
+        if isinstance(part, Text):
+            items.append(_Item(part.text, around, None, 0, loops))
+        elif isinstance(part, Hole):
+            items.append(_Item("", around, part, 0, loops))
+        elif isinstance(part, Choice):
+            items.append(_Item("", around, part, 0, loops))
+            inside = max(around, judge(part).volatility)
+            arm = part.arms[chosen.get(id(part), _longest(part))]
+            items += _items(arm, chosen, judge, inside, loops)
+        elif isinstance(part, Loop):
+            items.append(_Item("", around, part, 0, loops))
+            inside = max(around, judge(part).volatility)
+            items += _items(part.body, chosen, judge, inside, (*loops, part))
+        else:
+            items.append(part)
+    return items
+
+
+class _Laid:
+    """One way through a template, as a prompt."""
+
+    def __init__(
+        self,
+        template: PromptTemplate,
+        items: Sequence[_Item | Turn | History],
+        layer: Layer,
+        count: Count,
+        judge: Judge,
+    ) -> None:
+        self._judge = judge
+        turns: list[tuple[str, list[_Item]]] = []
+        for item in items:
+            if isinstance(item, Turn):
+                turns.append((item.role, []))
+            elif isinstance(item, _Item):
+                if not turns:
+                    turns.append((PLAIN, []))
+                turns[-1][1].append(item)
+        newest = max([number for number, (role, _) in enumerate(turns) if role == "user"], default=-1)
+        self.has_earlier_turns = newest > 0 or (newest < 0 and len(turns) > 1)
+        self._marks: list[tuple[_Item, bool]] = []
+        messages = [
+            (role, "".join([self._marked(item, number == newest) for item in inside]))
+            for number, (role, inside) in enumerate(turns)
+        ]
+        if len(messages) == 1 and messages[0][0] == PLAIN:
+            rendered: Rendered = ((messages[0][1], False),)
+        elif template.is_chat_template or not messages:
+            rendered = [(text, False) for _, text in messages]
+        else:
+            rendered = layer(messages)
+        self._measure(rendered, count)
+
+    def _marked(self, item: _Item, is_newest: bool) -> str:
+        text = _MARKS.sub("", item.text)
+        if len(self._marks) >= MOST_MARKS:
+            return text
+        # Every text has a mark of its own as well: it tells how volatile the text is.
+        self._marks.append((item, is_newest))
+        return chr(FIRST_MARK + len(self._marks) - 1) + text
+
+    def _measure(self, rendered: Rendered, count: Count) -> None:
+        self._stretches: list[tuple[int, Volatility, bool]] = []
+        """Tokens, volatility and whether they are of the newest turn, front to back."""
+        self._at: list[tuple[_Item, bool, int, int, bool]] = []
+        """Items that vary: with whether they are of the newest turn, stretches and tokens ahead, whether one merges."""
+        before = 0
+        volatility, is_newest, merges = Volatility.CONSTANT, False, False
+        for part, is_template in rendered:
+            if is_template:
+                volatility, is_newest = Volatility.CONSTANT, False
+            for text, mark in _cut(part):
+                behind = None if mark is None else self._marks[mark][0].part
+                if text:
+                    tokens, merges = count(text, is_template, isinstance(behind, Hole))
+                    self._stretches.append((tokens, volatility, is_newest))
+                    before += tokens if volatility == Volatility.CONSTANT else 0
+                if mark is not None:
+                    item, is_newest = self._marks[mark]
+                    volatility = item.volatility
+                    if item.part is not None:
+                        self._at.append((item, is_newest, len(self._stretches), before, merges))
+        self.total = sum([tokens for tokens, level, _ in self._stretches if level == Volatility.CONSTANT])
+
+    def sights(self) -> list[Sight]:
+        sights = []
+        for item, is_newest, ahead, before, merges in self._at:
+            part = item.part
+            assert part is not None
+            found = self._judge(part)
+            level = max(found.volatility, Volatility.DEPLOYMENT)
+            after = sum(
+                [
+                    tokens
+                    for tokens, volatility, newest in self._stretches[ahead:]
+                    if volatility < level and (is_newest or not newest or not self.has_earlier_turns)
+                ]
+            )
+            entered = part.entered_at if isinstance(part, Hole) else part.at
+            sights.append(
+                Sight(part, expression_of(part), found, part.at, entered, item.volatility, is_newest, before, after,
+                      item.loops, merges)
+            )  # fmt: skip
+        return sights
+
+    def reachable(self, first: Sight) -> int:
+        """Stable tokens that could be shared if nothing varied ahead of them."""
+        return first.tokens_before + first.tokens_after
+
+
+def _cut(text: str) -> Iterator[tuple[str, int | None]]:
+    """The text between marks, each with the number of the mark behind it; None behind the last."""
+    start = 0
+    for found in _MARKS.finditer(text):
+        yield text[start : found.start()], ord(found[0]) - FIRST_MARK
+        start = found.end()
+    yield text[start:], None
