@@ -40,6 +40,12 @@ class PromptEnvironment(ChatEnvironment):
         found = self._source(template, parent)
         return template if found is None else found[1]
 
+    def call(__self, __context: Any, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805 - as the base class
+        """A call; what the values give in place of a function without arguments, such as `now()`, is its result."""
+        if not args and not kwargs and isinstance(__obj, str | int | float | list | dict):
+            return __obj
+        return super().call(__context, __obj, *args, **kwargs)
+
     def render(self, path: str, values: Mapping[str, Any]) -> str:
         """The text of a template with values.
 
