@@ -49,8 +49,9 @@ class LintSettings:
     exclude: tuple[str, ...] = ()
 
 
-def lint(paths: Sequence[str], settings: LintSettings) -> LintReport:
-    """Check the templates at paths: files, and folders in which templates are looked for.
+def lint(paths: Sequence[str], settings: LintSettings, model: Model | None = None) -> LintReport:
+    """Check the templates at paths: files, and folders in which templates are looked for. `model` is one that is
+    loaded already.
 
     Raises:
         PrefixlabError: a path is not there, or a template cannot be read.
@@ -66,7 +67,7 @@ def lint(paths: Sequence[str], settings: LintSettings) -> LintReport:
     )
     values = None if settings.values is None else Values.read(settings.values)
     declared = declared_volatility(settings.volatility)
-    model = Model(settings)
+    model = model or Model(settings)
     findings: list[LintFinding] = []
     figures: list[TemplateFigures] = []
     suppressions = Suppressions()

@@ -23,8 +23,8 @@ Source = Callable[[str, str | None], tuple[str, str] | None]
 class PromptEnvironment(ChatEnvironment):
     """Renders templates that a `source` gives."""
 
-    def __init__(self, source: Source) -> None:
-        super().__init__(trim=False, extensions=(do, i18n))
+    def __init__(self, source: Source, *, is_chat_template: bool = False) -> None:
+        super().__init__(trim=is_chat_template, extensions=(do, i18n))
         self.install_null_translations()  # type: ignore[attr-defined]
         self.loader = jinja2.FunctionLoader(self._load)
         self.now = FIXED_NOW
