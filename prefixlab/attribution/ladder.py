@@ -7,6 +7,7 @@ a step adds is its row's recoverable tokens, so the rows add up to the whole vol
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from prefixlab.attribution.break_rows import break_row, tool_text_row
@@ -14,6 +15,7 @@ from prefixlab.attribution.families import Families
 from prefixlab.attribution.field_rows import FieldStep, Reached, field_row, name_of, value_kind
 from prefixlab.attribution.fix_replay import Encode, FixReplay, Hole, Replayed, Target
 from prefixlab.attribution.fixed_log import FixedLog, FixedReuse
+from prefixlab.attribution.half_measures import MOST_PAYING, Paying, alternatives_of, sessions_of
 from prefixlab.attribution.known_values import KnownValues
 from prefixlab.attribution.restored_prompts import Restorer
 from prefixlab.attribution.sites import (
@@ -28,7 +30,7 @@ from prefixlab.attribution.sites import (
 )
 from prefixlab.attribution.structural_breaks import Structural, Structures, structures_of
 from prefixlab.contracts import Engine
-from prefixlab.findings import Break, Field, Outcome
+from prefixlab.findings import Alternative, Break, Field, Outcome
 from prefixlab.prefix_tree import Match
 from prefixlab.records import Prompt
 
@@ -112,18 +114,27 @@ def climb(
     most = sum(best)
     reached, reached_shared, reached_use = best, shared, use
     candidates, left_out = _candidates(sites, structures, outcomes)
+    paying: list[Paying] = []
+    together: list[Hole] = []
     for is_known, cause in _known_last(candidates, sites, known):
         target, replayed = climber.fix(cause, best)
         aligned = climber.aligned(replayed)
         better = [max(pair) for pair in zip(best, aligned, strict=True)]
         gain = sum(better) - sum(best)
-        best = better
+        before, best = best, better
         if gain:
             use = FixedReuse(sum(best), 0, use.prompt_tokens) if serve is None else serve(replayed.log)
             won = len(steps) + 1
             reached, reached_shared = best, replayed.shared_tokens
         # Some requests win by a fix and others lose by it: it pays if the log as a whole has won.
         pays = sum(aligned) > most
+        together = [*together, cause] if isinstance(cause, Hole) else []
+        if gain:
+            if pays and together and not is_known:
+                paying.append(Paying(climber.replay, dict(climber.replay.fixed), tuple(together), before, gain))
+                # Each may hold a log of its own.
+                paying = sorted(paying, key=lambda step: -step.gain)[:MOST_PAYING]
+            together = []
         steps.append(Step(cause, target, gain, use.cached_tokens, pays, is_known))
         if pays:
             most = sum(aligned)
@@ -132,7 +143,13 @@ def climb(
         del replayed
     rest = steps[won:]
     del steps[won:]
-    rows = _rows(steps, rest, still, families.numbers, outcomes, found, encode)
+
+    def measure(replayed: Replayed) -> tuple[Sequence[int], int | None]:
+        return climber.aligned(replayed), None if serve is None else serve(replayed.log).cached_tokens
+
+    sessions = cache(lambda: sessions_of(prompts, structures.bases))
+    alternatives = alternatives_of(paying, sessions, measure, _prompt_tokens(outcomes))
+    rows = _rows(steps, rest, still, families.numbers, outcomes, found, encode, alternatives)
     return Ladder(
         tuple([row for row in rows if isinstance(row, Field)]),
         tuple([row for row in rows if isinstance(row, Break)]),
@@ -177,18 +194,18 @@ class _Climber:
         self._restorer = Restorer(prompts, structures, encode)
         self._undone: list[Structural] = []
         self._restored: Sequence[Prompt] = prompts
-        self._replay = FixReplay(prompts, sites, engine, encode, cuts=cuts)
+        self.replay = FixReplay(prompts, sites, engine, encode, cuts=cuts)
 
     def fix(self, cause: Hole | Structural, best: Sequence[int]) -> tuple[Target, Replayed]:
         """Fix a cause beside those before it."""
         if isinstance(cause, Hole):
-            return self._replay.fix(cause, TRIAL_REQUESTS, best)
+            return self.replay.fix(cause, TRIAL_REQUESTS, best)
         self._undone.append(cause)
         self._restored = self._restorer.restored(self._undone)
         sites = relocated(self._sites, self._prompts, self._restored, self._families.numbers)
-        fixed = self._replay.fixed
-        self._replay = FixReplay(self._restored, sites, self._engine, self._encode, cuts=self._cuts, fixed=fixed)
-        return "own", self._replay.again()
+        fixed = self.replay.fixed
+        self.replay = FixReplay(self._restored, sites, self._engine, self._encode, cuts=self._cuts, fixed=fixed)
+        return "own", self.replay.again()
 
     def aligned(self, replayed: Replayed) -> list[int]:
         """What an unlimited cache reuses of every request, at most what its length as logged allows."""
@@ -255,6 +272,7 @@ def _rows(
     outcomes: Sequence[Outcome],
     sites: Located,
     encode: Encode,
+    alternatives: Mapping[Hole, tuple[Alternative, ...]],
 ) -> list[Field | Break]:
     """The rows of the ladder; behind them structural breaks that cost tokens and that no fix wins back."""
     prompt_tokens = _prompt_tokens(outcomes) or 1
@@ -277,7 +295,8 @@ def _rows(
         is_followed = isinstance(after, Hole) and steps[at + 1].is_known == steps[at].is_known
         partner = name_of(after) if isinstance(after, Hole) and is_followed and not gain else ""
         step = FieldStep(cause, target, gain)
-        row = field_row(step, at + 1, reached, prompts, outcomes, sites[cause.site], encode, partner)
+        less = alternatives.get(cause, ())
+        row = field_row(step, at + 1, reached, prompts, outcomes, sites[cause.site], encode, partner, less)
         rows.append(tool_text_row(row) if row.level == "tools_changed" else row)
     reached = Reached((reused + recovered) / prompt_tokens, cached / prompt_tokens, prompt_tokens, warm)
     for left in rest:
