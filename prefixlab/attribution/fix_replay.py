@@ -252,15 +252,12 @@ class FixReplay:
     ) -> list[bytes]:
         """The tokens of some pieces with their changes made."""
         tokens: list[bytes] = []
-        for at in range(start, end):
-            piece = pieces[at]
-            if at in changes:
-                tokens.extend(self._changed(piece, changes[at]))
-            elif len(piece.runs) == 1:
-                tokens.append(piece.runs[0].tokens)
-            else:
-                tokens.extend([run.tokens for run in piece.runs])
-        return tokens
+        for number in sorted(changes):
+            if start <= number < end:
+                tokens += [run.tokens for piece in pieces[start:number] for run in piece.runs]
+                tokens += self._changed(pieces[number], changes[number])
+                start = number + 1
+        return tokens + [run.tokens for piece in pieces[start:end] for run in piece.runs]
 
     def _changed(self, piece: Piece, changes: list[_Change]) -> list[bytes]:
         """The tokens of a piece with the changes made; in most requests of a family they are the same."""
