@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from prefixlab.attribution.break_rows import break_row, tool_text_row
+from prefixlab.attribution.break_rows import VERSION, break_row, tool_text_row, version_row
 from prefixlab.attribution.families import Families
 from prefixlab.attribution.field_rows import FieldStep, Reached, field_row, name_of, value_kind
 from prefixlab.attribution.fix_replay import Encode, FixReplay, Hole, Replayed, Target
 from prefixlab.attribution.fixed_log import FixedLog, FixedReuse
 from prefixlab.attribution.half_measures import MOST_PAYING, Paying, alternatives_of, sessions_of
 from prefixlab.attribution.known_values import KnownValues
+from prefixlab.attribution.prompt_versions import PromptVersion, versions_of
 from prefixlab.attribution.restored_prompts import Restorer
 from prefixlab.attribution.sites import (
     Found,
@@ -105,6 +106,8 @@ def climb(
     found = _sites(places, still, families.numbers)
     count_breaks(found, still, partners, matches)
     sites = found if still is prompts else relocated(found, still, prompts, families.numbers)
+    sessions = cache(lambda: sessions_of(prompts, structures.bases))
+    versions = versions_of(sites, prompts, sessions)
     climber = _Climber(prompts, families, outcomes, engine, encode, cuts, sites, structures)
     best = [outcome.aligned_tokens for outcome in outcomes]
     shared = [outcome.raw_shared_tokens for outcome in outcomes]
@@ -113,7 +116,7 @@ def climb(
     use = FixedReuse(sum([outcome.cached_tokens for outcome in outcomes]), written, _prompt_tokens(outcomes))
     most = sum(best)
     reached, reached_shared, reached_use = best, shared, use
-    candidates, left_out = _candidates(sites, structures, outcomes)
+    candidates, left_out = _candidates(sites, structures, outcomes, versions)
     paying: list[Paying] = []
     together: list[Hole] = []
     for is_known, cause in _known_last(candidates, sites, known):
@@ -147,15 +150,14 @@ def climb(
     def measure(replayed: Replayed) -> tuple[Sequence[int], int | None]:
         return climber.aligned(replayed), None if serve is None else serve(replayed.log).cached_tokens
 
-    sessions = cache(lambda: sessions_of(prompts, structures.bases))
     alternatives = alternatives_of(paying, sessions, measure, _prompt_tokens(outcomes))
-    rows = _rows(steps, rest, still, families.numbers, outcomes, found, encode, alternatives)
+    rows = _rows(steps, rest, still, families.numbers, outcomes, found, encode, alternatives, versions)
     return Ladder(
         tuple([row for row in rows if isinstance(row, Field)]),
         tuple([row for row in rows if isinstance(row, Break)]),
         reached,
         reached_shared,
-        _field_of(steps, rest, sites),
+        _field_of(steps, rest, versions),
         reached_use,
         {step.cause: step.target for step in steps if isinstance(step.cause, Hole)},
         sites,
@@ -228,13 +230,14 @@ def _prompt_tokens(outcomes: Sequence[Outcome]) -> int:
 
 
 def _candidates(
-    sites: Located, structures: Structures, outcomes: Sequence[Outcome]
+    sites: Located, structures: Structures, outcomes: Sequence[Outcome], versions: Sequence[PromptVersion]
 ) -> tuple[list[Hole | Structural], int]:
     """The causes worth fixing, front to back, and how many fields more there are."""
     holes = []
+    of_versions = {hole for version in versions for hole in version.holes}
     for site in sites:
         for number in range(site.holes):
-            if site.broken[number]:
+            if site.broken[number] and Hole(site, number) not in of_versions:
                 lost = sum([outcomes[request].prompt_tokens for request in site.first[number]])
                 holes.append((lost, site.broken[number], Hole(site, number)))
     worth = sorted(holes, key=lambda row: (row[0], row[1]), reverse=True)[:MOST_FIELDS]
@@ -273,8 +276,10 @@ def _rows(
     sites: Located,
     encode: Encode,
     alternatives: Mapping[Hole, tuple[Alternative, ...]],
+    versions: Sequence[PromptVersion],
 ) -> list[Field | Break]:
-    """The rows of the ladder; behind them structural breaks that cost tokens and that no fix wins back."""
+    """The rows of the ladder; behind them new versions of the prompt, and structural breaks that cost tokens and that
+    no fix wins back."""
     prompt_tokens = _prompt_tokens(outcomes) or 1
     reused = sum([outcome.aligned_tokens for outcome in outcomes])
     warm = len(outcomes) - len(set(zip([prompt.namespace for prompt in prompts], families, strict=True)))
@@ -299,13 +304,15 @@ def _rows(
         row = field_row(step, at + 1, reached, prompts, outcomes, sites[cause.site], encode, partner, less)
         rows.append(tool_text_row(row) if row.level == "tools_changed" else row)
     reached = Reached((reused + recovered) / prompt_tokens, cached / prompt_tokens, prompt_tokens, warm)
+    for version in versions:
+        rows.append(version_row(version, len(rows) + 1, reached, prompts, outcomes, sites))
     for left in rest:
         if isinstance(left.cause, Structural) and left.cause.first:
             rows.append(break_row(left.cause, len(rows) + 1, 0, reached, prompts, outcomes))
     return rows
 
 
-def _field_of(steps: Sequence[Step], rest: Sequence[Step], sites: Located) -> dict[int, str]:
+def _field_of(steps: Sequence[Step], rest: Sequence[Step], versions: Sequence[PromptVersion]) -> dict[int, str]:
     """What ends the prefix of each request, where it is known."""
     named: dict[int, str] = {}
     for step in [*steps, *rest]:
@@ -316,6 +323,10 @@ def _field_of(steps: Sequence[Step], rest: Sequence[Step], sites: Located) -> di
         if isinstance(step.cause, Hole):
             for request in step.cause.site.first[step.cause.number]:
                 named.setdefault(request, name_of(step.cause))
+    for version in versions:
+        for hole in version.holes:
+            for request in hole.site.first[hole.number]:
+                named.setdefault(request, VERSION)
     return named
 
 
