@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from prefixlab.attribution.field_rows import NOT_WORTH, Reached, level_of, origin_of
 from prefixlab.attribution.prompt_versions import PromptVersion
+from prefixlab.attribution.quoting import quoted, shortened
 from prefixlab.attribution.severity import severity_of
 from prefixlab.attribution.sites import Located
 from prefixlab.attribution.structural_breaks import Structural
-from prefixlab.attribution.turn_kinds import shortened
 from prefixlab.findings import Break, Field, Outcome
 from prefixlab.records import Prompt
 
@@ -115,7 +115,7 @@ def version_row(
 
 def tool_text_row(field: Field) -> Break:
     """The row of a value inside the description of a tool."""
-    values = ", ".join([repr(example) for example in field.examples])
+    values = ", ".join([quoted(example) for example in field.examples])
     return Break(
         rank=field.rank,
         kind="tool_text",
