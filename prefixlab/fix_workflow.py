@@ -29,6 +29,7 @@ _NOT_TOUCHED = {
     "turn_rerendered": "the chat template or the client writes a turn in another way once it is history",
     "moving_suffix": "text that moves with the newest turn is the client's to place",
     "boundary_token": "there is nothing to fix in the prompt",
+    "prompt_version": "there is nothing to fix in the prompt",
     "namespace": "there is nothing to fix in the prompt",
     "replica": "there is nothing to fix in the prompt",
     "expired": "there is nothing to fix in the prompt",

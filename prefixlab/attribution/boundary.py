@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from prefixlab.attribution.differences import first_unlike
+from prefixlab.attribution.quoting import quoted
 from prefixlab.findings import Break, Outcome
 from prefixlab.prefix_tree import Match
 from prefixlab.records import TEMPLATE, TOKEN_BYTES, Prompt
@@ -73,4 +74,4 @@ def _evidence(tokens: bytes, other: bytes, shared: int, decode: Decode) -> str:
     at = shared * TOKEN_BYTES
     was = decode(other[at : at + TOKEN_BYTES]).decode("utf-8", "backslashreplace")
     became = decode(tokens[at : at + TOKEN_BYTES]).decode("utf-8", "backslashreplace")
-    return f"{was!r} became {became!r}"
+    return f"{quoted(was)} became {quoted(became)}"

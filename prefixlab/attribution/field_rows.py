@@ -9,7 +9,7 @@ from prefixlab.attribution.fix_replay import Encode, Hole, Target
 from prefixlab.attribution.severity import severity_of
 from prefixlab.attribution.sites import Found
 from prefixlab.attribution.value_kinds import kind_of
-from prefixlab.findings import Field, Outcome
+from prefixlab.findings import Alternative, Field, Outcome
 from prefixlab.records import TOKEN_BYTES, Origin, Prompt
 
 EXAMPLES = 3
@@ -51,6 +51,7 @@ def field_row(
     found: Sequence[Found | None],
     encode: Encode,
     partner: str,
+    alternatives: tuple[Alternative, ...] = (),
 ) -> Field:
     """The row of a value. `found` is where its site stands in each prompt; `partner` names the value without which this
     one wins nothing."""
@@ -64,7 +65,9 @@ def field_row(
     name = name_of(hole)
     first = site.first[number]
     severity = severity_of(step.gain / reached.prompt_tokens, site.broken[number] / (reached.warm or 1), step.gain)
-    advice = _advice(name, kind, step.target, origin.role, partner)
+    called = sum([one.recoverable_tokens for one in alternatives if one.what == "tool_call"])
+    cost = called - step.gain if step.gain and called else 0
+    advice = _advice(name, kind, step.target, origin.role, partner, cost)
     return Field(
         rank=rank,
         name=name,
@@ -84,6 +87,7 @@ def field_row(
         confidence="high" if len(distinct) >= 3 and kind != "text" else "medium",
         advice=advice if reached.pays else f"{NOT_WORTH} {advice}",
         pays=reached.pays,
+        alternatives=alternatives,
     )
 
 
@@ -159,7 +163,8 @@ def name_of(hole: Hole) -> str:
     return named or f"value in {origin.path or origin.role}"
 
 
-def _advice(name: str, kind: str, target: Target, role: str, partner: str) -> str:
+def _advice(name: str, kind: str, target: Target, role: str, partner: str, cost: int) -> str:
+    """`cost` are the tokens that the value costs at its new place, and would not if it were in no prompt."""
     if role == "prompt":
         where = "to the end of the prompt"
     elif target == "newest":
@@ -169,6 +174,10 @@ def _advice(name: str, kind: str, target: Target, role: str, partner: str) -> st
     said = f"Move {name!r} {where}, behind the text that stays the same."
     if partner:
         said += f" It pays only together with {partner!r}, right behind it."
+    if cost and target == "newest":
+        said += f" A turn later it is gone from there, so each turn computes the last exchange again: {cost:,} tokens."
+    elif cost:
+        said += f" What stands behind it is computed again each time it changes: {cost:,} tokens."
     if kind in ("clock", "date", "age"):
         return said + " If the model needs only the day, give the day: it then changes once in 24 hours."
     if kind in ("uuid", "id", "counter"):

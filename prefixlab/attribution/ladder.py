@@ -7,15 +7,18 @@ a step adds is its row's recoverable tokens, so the rows add up to the whole vol
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
-from prefixlab.attribution.break_rows import break_row, tool_text_row
+from prefixlab.attribution.break_rows import VERSION, break_row, tool_text_row, version_row
 from prefixlab.attribution.families import Families
 from prefixlab.attribution.field_rows import FieldStep, Reached, field_row, name_of, value_kind
 from prefixlab.attribution.fix_replay import Encode, FixReplay, Hole, Replayed, Target
 from prefixlab.attribution.fixed_log import FixedLog, FixedReuse
+from prefixlab.attribution.half_measures import MOST_PAYING, Paying, alternatives_of, sessions_of
 from prefixlab.attribution.known_values import KnownValues
 from prefixlab.attribution.places_together import better_together
+from prefixlab.attribution.prompt_versions import PromptVersion, versions_of
 from prefixlab.attribution.restored_prompts import Restorer
 from prefixlab.attribution.sites import (
     Found,
@@ -29,7 +32,7 @@ from prefixlab.attribution.sites import (
 )
 from prefixlab.attribution.structural_breaks import Structural, Structures, structures_of
 from prefixlab.contracts import Engine
-from prefixlab.findings import Break, Field, Outcome
+from prefixlab.findings import Alternative, Break, Field, Outcome
 from prefixlab.prefix_tree import Match
 from prefixlab.records import Prompt
 
@@ -104,23 +107,30 @@ def climb(
     found = _sites(places, still, families.numbers)
     count_breaks(found, still, partners, matches)
     sites = found if still is prompts else relocated(found, still, prompts, families.numbers)
-    candidates, left_out = _candidates(sites, structures, outcomes)
+    sessions = cache(lambda: sessions_of(prompts, structures.bases))
+    versions = versions_of(sites, prompts, sessions)
+    candidates, left_out = _candidates(sites, structures, outcomes, versions)
     causes = _known_last(candidates, sites, known)
     climbing = _Climbing(prompts, families, outcomes, engine, encode, cuts, sites, structures, serve, written)
-    climbed, replay = climbing.climb(causes)
+    climbed, climber = climbing.climb(causes)
     settled = {step.cause for step in climbed.steps if isinstance(step.cause, Hole) and not step.is_known}
     as_logged = [outcome.aligned_tokens for outcome in outcomes[:TRIAL_REQUESTS]]
-    targets = better_together(replay, settled, as_logged, engine.granularity)
+    targets = better_together(climber.replay, settled, as_logged, engine.granularity)
     if targets:
-        climbed, _ = climbing.climb(causes, targets)
+        climbed, climber = climbing.climb(causes, targets)
     steps, rest = climbed.steps[: climbed.won], climbed.steps[climbed.won :]
-    rows = _rows(steps, rest, still, families.numbers, outcomes, found, encode)
+
+    def measure(replayed: Replayed) -> tuple[Sequence[int], int | None]:
+        return climber.aligned(replayed), None if serve is None else serve(replayed.log).cached_tokens
+
+    alternatives = alternatives_of(climbed.paying, sessions, measure, _prompt_tokens(outcomes))
+    rows = _rows(steps, rest, still, families.numbers, outcomes, found, encode, alternatives, versions)
     return Ladder(
         tuple([row for row in rows if isinstance(row, Field)]),
         tuple([row for row in rows if isinstance(row, Break)]),
         climbed.aligned_tokens,
         climbed.shared_tokens,
-        _field_of(steps, rest, sites),
+        _field_of(steps, rest, versions),
         climbed.use,
         {step.cause: step.target for step in steps if isinstance(step.cause, Hole)},
         sites,
@@ -144,6 +154,8 @@ class Climbed(NamedTuple):
     aligned_tokens: list[int]
     shared_tokens: list[int]
     use: FixedReuse
+    paying: list[Paying]
+    """The steps that win most, with their replays."""
 
 
 class _Climbing(NamedTuple):
@@ -162,8 +174,8 @@ class _Climbing(NamedTuple):
 
     def climb(
         self, causes: Sequence[tuple[bool, Hole | Structural]], targets: Mapping[Hole, Target] | None = None
-    ) -> tuple[Climbed, FixReplay]:
-        """Fix one cause after the other; also the replay with all of them fixed. `targets` says where values go; else
+    ) -> tuple[Climbed, _Climber]:
+        """Fix one cause after the other; also what has all of them fixed. `targets` says where values go; else
         each goes where it wins more when its turn comes."""
         climber = _Climber(self, targets or {})
         best = [outcome.aligned_tokens for outcome in self.outcomes]
@@ -172,25 +184,34 @@ class _Climbing(NamedTuple):
         use = FixedReuse(cached, self.written, _prompt_tokens(self.outcomes))
         steps: list[Step] = []
         most = sum(best)
-        reached = Climbed(steps, 0, best, shared, use)
+        paying: list[Paying] = []
+        together: list[Hole] = []
+        reached = Climbed(steps, 0, best, shared, use, paying)
         for is_known, cause in causes:
             target, replayed = climber.fix(cause, best)
             aligned = climber.aligned(replayed)
             better = [max(pair) for pair in zip(best, aligned, strict=True)]
             gain = sum(better) - sum(best)
-            best = better
+            before, best = best, better
             if gain:
                 use = FixedReuse(sum(best), 0, use.prompt_tokens) if self.serve is None else self.serve(replayed.log)
-                reached = Climbed(steps, len(steps) + 1, best, replayed.shared_tokens, reached.use)
+                reached = Climbed(steps, len(steps) + 1, best, replayed.shared_tokens, reached.use, paying)
             # Some requests win by a fix and others lose by it: it pays if the log as a whole has won.
             pays = sum(aligned) > most
+            together = [*together, cause] if isinstance(cause, Hole) else []
+            if gain:
+                if pays and together and not is_known:
+                    paying.append(Paying(climber.replay, dict(climber.replay.fixed), tuple(together), before, gain))
+                    # Each may hold a log of its own.
+                    paying[:] = sorted(paying, key=lambda step: -step.gain)[:MOST_PAYING]
+                together = []
             steps.append(Step(cause, target, gain, use.cached_tokens, pays, is_known))
             if pays:
                 most = sum(aligned)
                 reached = reached if is_known else reached._replace(use=use)
             # A replay holds its whole log; the next one need not stand beside it.
             del replayed
-        return reached, climber.replay
+        return reached, climber
 
 
 class _Climber:
@@ -236,13 +257,14 @@ def _prompt_tokens(outcomes: Sequence[Outcome]) -> int:
 
 
 def _candidates(
-    sites: Located, structures: Structures, outcomes: Sequence[Outcome]
+    sites: Located, structures: Structures, outcomes: Sequence[Outcome], versions: Sequence[PromptVersion]
 ) -> tuple[list[Hole | Structural], int]:
     """The causes worth fixing, front to back, and how many fields more there are."""
     holes = []
+    of_versions = {hole for version in versions for hole in version.holes}
     for site in sites:
         for number in range(site.holes):
-            if site.broken[number]:
+            if site.broken[number] and Hole(site, number) not in of_versions:
                 lost = sum([outcomes[request].prompt_tokens for request in site.first[number]])
                 holes.append((lost, site.broken[number], Hole(site, number)))
     worth = sorted(holes, key=lambda row: (row[0], row[1]), reverse=True)[:MOST_FIELDS]
@@ -280,8 +302,11 @@ def _rows(
     outcomes: Sequence[Outcome],
     sites: Located,
     encode: Encode,
+    alternatives: Mapping[Hole, tuple[Alternative, ...]],
+    versions: Sequence[PromptVersion],
 ) -> list[Field | Break]:
-    """The rows of the ladder; behind them structural breaks that cost tokens and that no fix wins back."""
+    """The rows of the ladder; behind them new versions of the prompt, and structural breaks that cost tokens and that
+    no fix wins back."""
     prompt_tokens = _prompt_tokens(outcomes) or 1
     reused = sum([outcome.aligned_tokens for outcome in outcomes])
     warm = len(outcomes) - len(set(zip([prompt.namespace for prompt in prompts], families, strict=True)))
@@ -302,16 +327,19 @@ def _rows(
         is_followed = isinstance(after, Hole) and steps[at + 1].is_known == steps[at].is_known
         partner = name_of(after) if isinstance(after, Hole) and is_followed and not gain else ""
         step = FieldStep(cause, target, gain)
-        row = field_row(step, at + 1, reached, prompts, outcomes, sites[cause.site], encode, partner)
+        less = alternatives.get(cause, ())
+        row = field_row(step, at + 1, reached, prompts, outcomes, sites[cause.site], encode, partner, less)
         rows.append(tool_text_row(row) if row.level == "tools_changed" else row)
     reached = Reached((reused + recovered) / prompt_tokens, cached / prompt_tokens, prompt_tokens, warm)
+    for version in versions:
+        rows.append(version_row(version, len(rows) + 1, reached, prompts, outcomes, sites))
     for left in rest:
         if isinstance(left.cause, Structural) and left.cause.first:
             rows.append(break_row(left.cause, len(rows) + 1, 0, reached, prompts, outcomes))
     return rows
 
 
-def _field_of(steps: Sequence[Step], rest: Sequence[Step], sites: Located) -> dict[int, str]:
+def _field_of(steps: Sequence[Step], rest: Sequence[Step], versions: Sequence[PromptVersion]) -> dict[int, str]:
     """What ends the prefix of each request, where it is known."""
     named: dict[int, str] = {}
     for step in [*steps, *rest]:
@@ -322,6 +350,10 @@ def _field_of(steps: Sequence[Step], rest: Sequence[Step], sites: Located) -> di
         if isinstance(step.cause, Hole):
             for request in step.cause.site.first[step.cause.number]:
                 named.setdefault(request, name_of(step.cause))
+    for version in versions:
+        for hole in version.holes:
+            for request in hole.site.first[hole.number]:
+                named.setdefault(request, VERSION)
     return named
 
 

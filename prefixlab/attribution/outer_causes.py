@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from prefixlab.attribution.quoting import quoted
 from prefixlab.attribution.severity import severity_of
 from prefixlab.contracts import Engine
 from prefixlab.findings import Break, Losses, Outcome
@@ -70,7 +71,7 @@ def _namespaces(prompts: Sequence[Prompt], outcomes: Sequence[Outcome], engine: 
     if first is None:
         return None
     path, was, became = _unlike(*first)
-    evidence = f"the same tokens with {path} {was!r} and {became!r}"
+    evidence = f"the same tokens with {path} {quoted(was)} and {quoted(became)}"
     advice = "Engines never share between models, LoRA adapters or salts. If that is meant, nothing is wrong."
     return "namespace", path, requests, lost, "model_changed", evidence, advice
 

@@ -11,11 +11,10 @@ from itertools import groupby
 from typing import NamedTuple
 
 from prefixlab.attribution.alignment import Region, Runs, aligned
-from prefixlab.attribution.differences import is_turn
 from prefixlab.attribution.fix_replay import Encode
-from prefixlab.attribution.parts import parts_of
+from prefixlab.attribution.images_behind import with_images_behind
 from prefixlab.attribution.structural_breaks import Structural, Structures, is_of_ids
-from prefixlab.attribution.structure import IMAGE, Comparison
+from prefixlab.attribution.structure import Comparison
 from prefixlab.records import Origin, Piece, Prompt, Run, Span
 
 _Atom = tuple[Run, Piece, int]
@@ -64,12 +63,16 @@ class Restorer:
             built.append(None if is_of_ids(prompt) else one)
             prompts.append(_prompt(prompt, one.atoms))
         if any([one.kind == "image_position" for one in fixed]):
-            prompts = [_with_images_behind(prompt) for prompt in prompts]
+            prompts = [self._with_images_behind(prompt) for prompt in prompts]
         for moving in [one for one in fixed if one.lines]:
             prompts = [_with_lines_in_order(prompt, moving.path, moving.lines) for prompt in prompts]
         for addition in [one.moved for one in fixed if one.moved]:
             prompts = [self._with_addition_behind(prompt, addition) for prompt in prompts]
         return prompts
+
+    def _with_images_behind(self, prompt: Prompt) -> Prompt:
+        pieces = with_images_behind(prompt.pieces, self._encode)
+        return prompt if pieces == list(prompt.pieces) else _like(prompt, tuple(pieces))
 
     def _with_addition_behind(self, prompt: Prompt, addition: str) -> Prompt:
         """The prompt with an addition at the head of its newest user message set behind that message's own text."""
@@ -213,29 +216,6 @@ def _runs_between(runs: Runs, piece: int, start: int, end: int) -> tuple[int, in
             last = number + 1
         at += length
     return first, last
-
-
-def _with_images_behind(prompt: Prompt) -> Prompt:
-    """The prompt with every image behind the text of its message."""
-    pieces = list(prompt.pieces)
-    for part in reversed(parts_of(prompt)):
-        if not part.text.startswith(IMAGE):
-            continue
-        message = part.path.partition(".")[0]
-        last = max(
-            [
-                number
-                for number, piece in enumerate(pieces)
-                if is_turn(piece) and any([span.origin.path.startswith(f"{message}.") for span in piece.spans])
-            ],
-            default=part.last_piece,
-        )
-        if last <= part.last_piece:
-            continue
-        end = part.last_piece + 1
-        moved = pieces[part.piece : end]
-        pieces[part.piece : last + 1] = [*pieces[end : last + 1], *moved]
-    return prompt if pieces == list(prompt.pieces) else _like(prompt, tuple(pieces))
 
 
 def _atoms(runs: Runs) -> list[_Atom]:
