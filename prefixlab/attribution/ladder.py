@@ -11,11 +11,12 @@ from functools import cache
 from typing import NamedTuple
 
 from prefixlab.attribution.break_rows import VERSION, break_row, tool_text_row, version_row
+from prefixlab.attribution.climbing import TRIAL_REQUESTS, Climbing, Step
 from prefixlab.attribution.families import Families
 from prefixlab.attribution.field_rows import FieldStep, Reached, field_row, name_of, value_kind
-from prefixlab.attribution.fix_replay import Encode, FixReplay, Hole, Replayed, Target
+from prefixlab.attribution.fix_replay import Encode, Hole, Replayed, Target
 from prefixlab.attribution.fixed_log import FixedLog, FixedReuse
-from prefixlab.attribution.half_measures import MOST_PAYING, Paying, alternatives_of, sessions_of
+from prefixlab.attribution.half_measures import alternatives_of, sessions_of
 from prefixlab.attribution.known_values import KnownValues
 from prefixlab.attribution.places_together import better_together
 from prefixlab.attribution.prompt_versions import PromptVersion, versions_of
@@ -38,9 +39,6 @@ from prefixlab.records import Prompt
 
 MOST_FIELDS = 16
 """Fields that are replayed; what more there are is said, and stays in `first_seen`."""
-
-TRIAL_REQUESTS = 256
-"""Requests on which the place of a moved value is chosen."""
 
 PLACES_LOOKED_INTO = 24
 """Places that are looked into, those first that differ in most requests."""
@@ -65,17 +63,6 @@ class Ladder(NamedTuple):
     structures: Structures
     left_out: int
     """Fields more than are replayed."""
-
-
-class Step(NamedTuple):
-    """A cause fixed: the aligned tokens that this won, and the cached tokens of the log with it and those before it."""
-
-    cause: Hole | Structural
-    target: Target
-    gain: int
-    cached: int
-    pays: bool
-    is_known: bool
 
 
 def climb(
@@ -111,7 +98,7 @@ def climb(
     versions = versions_of(sites, prompts, sessions)
     candidates, left_out = _candidates(sites, structures, outcomes, versions)
     causes = _known_last(candidates, sites, known)
-    climbing = _Climbing(prompts, families, outcomes, engine, encode, cuts, sites, structures, serve, written)
+    climbing = Climbing(prompts, families, outcomes, engine, encode, cuts, sites, structures, serve, written)
     climbed, climber = climbing.climb(causes)
     settled = {step.cause for step in climbed.steps if isinstance(step.cause, Hole) and not step.is_known}
     as_logged = [outcome.aligned_tokens for outcome in outcomes[:TRIAL_REQUESTS]]
@@ -143,113 +130,6 @@ def _in_one_order(prompts: Sequence[Prompt], structures: Structures, encode: Enc
     """The prompts with the lines that change their places in one order; the same prompts where there are none."""
     moving = [one for one in structures.breaks if one.lines]
     return Restorer(prompts, structures, encode).restored(moving) if moving else prompts
-
-
-class Climbed(NamedTuple):
-    """All causes fixed in turn, and what every request could reuse with those fixed that win something."""
-
-    steps: list[Step]
-    won: int
-    """Steps up to the last that wins something."""
-    aligned_tokens: list[int]
-    shared_tokens: list[int]
-    use: FixedReuse
-    paying: list[Paying]
-    """The steps that win most, with their replays."""
-
-
-class _Climbing(NamedTuple):
-    """A log to be replayed with one cause fixed more at a time."""
-
-    prompts: Sequence[Prompt]
-    families: Families
-    outcomes: Sequence[Outcome]
-    engine: Engine
-    encode: Encode
-    cuts: bool
-    sites: Located
-    structures: Structures
-    serve: Callable[[FixedLog], FixedReuse] | None
-    written: int
-
-    def climb(
-        self, causes: Sequence[tuple[bool, Hole | Structural]], targets: Mapping[Hole, Target] | None = None
-    ) -> tuple[Climbed, _Climber]:
-        """Fix one cause after the other; also what has all of them fixed. `targets` says where values go; else
-        each goes where it wins more when its turn comes."""
-        climber = _Climber(self, targets or {})
-        best = [outcome.aligned_tokens for outcome in self.outcomes]
-        shared = [outcome.raw_shared_tokens for outcome in self.outcomes]
-        cached = sum([outcome.cached_tokens for outcome in self.outcomes])
-        use = FixedReuse(cached, self.written, _prompt_tokens(self.outcomes))
-        steps: list[Step] = []
-        most = sum(best)
-        paying: list[Paying] = []
-        together: list[Hole] = []
-        reached = Climbed(steps, 0, best, shared, use, paying)
-        for is_known, cause in causes:
-            target, replayed = climber.fix(cause, best)
-            aligned = climber.aligned(replayed)
-            better = [max(pair) for pair in zip(best, aligned, strict=True)]
-            gain = sum(better) - sum(best)
-            before, best = best, better
-            if gain:
-                use = FixedReuse(sum(best), 0, use.prompt_tokens) if self.serve is None else self.serve(replayed.log)
-                reached = Climbed(steps, len(steps) + 1, best, replayed.shared_tokens, reached.use, paying)
-            # Some requests win by a fix and others lose by it: it pays if the log as a whole has won.
-            pays = sum(aligned) > most
-            together = [*together, cause] if isinstance(cause, Hole) else []
-            if gain:
-                if pays and together and not is_known:
-                    paying.append(Paying(climber.replay, dict(climber.replay.fixed), tuple(together), before, gain))
-                    # Each may hold a log of its own.
-                    paying[:] = sorted(paying, key=lambda step: -step.gain)[:MOST_PAYING]
-                together = []
-            steps.append(Step(cause, target, gain, use.cached_tokens, pays, is_known))
-            if pays:
-                most = sum(aligned)
-                reached = reached if is_known else reached._replace(use=use)
-            # A replay holds its whole log; the next one need not stand beside it.
-            del replayed
-        return reached, climber
-
-
-class _Climber:
-    """Fixes one cause more at a time and replays the log."""
-
-    def __init__(self, log: _Climbing, targets: Mapping[Hole, Target]) -> None:
-        self._log = log
-        self._targets = targets
-        self._restorer = Restorer(log.prompts, log.structures, log.encode)
-        self._undone: list[Structural] = []
-        self.replay = FixReplay(log.prompts, log.sites, log.engine, log.encode, cuts=log.cuts)
-
-    def fix(self, cause: Hole | Structural, best: Sequence[int]) -> tuple[Target, Replayed]:
-        """Fix a cause beside those before it."""
-        if isinstance(cause, Hole):
-            return self.replay.fix(cause, TRIAL_REQUESTS, best, self._targets.get(cause))
-        log = self._log
-        self._undone.append(cause)
-        restored = self._restorer.restored(self._undone)
-        sites = relocated(log.sites, log.prompts, restored, log.families.numbers)
-        self.replay = FixReplay(restored, sites, log.engine, log.encode, cuts=log.cuts, fixed=self.replay.fixed)
-        return "own", self.replay.again()
-
-    def aligned(self, replayed: Replayed) -> list[int]:
-        """What an unlimited cache reuses of every request, at most what its length as logged allows."""
-        engine, outcomes = self._log.engine, self._log.outcomes
-        step = engine.granularity
-        aligned = [
-            min(tokens, max(outcome.prompt_tokens - 1, 0) // step * step)
-            for tokens, outcome in zip(replayed.aligned_tokens, outcomes, strict=True)
-        ]
-        if not engine.is_rule_exact:
-            return aligned
-        # What is shared no further than as logged is not won by a fix, whatever the engine denies of it.
-        return [
-            tokens if shared > outcome.raw_shared_tokens else min(tokens, outcome.aligned_tokens)
-            for tokens, shared, outcome in zip(aligned, replayed.shared_tokens, outcomes, strict=True)
-        ]
 
 
 def _prompt_tokens(outcomes: Sequence[Outcome]) -> int:
