@@ -22,6 +22,9 @@ _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
 LONGEST_TEXT = 4000
 """Characters a text may have to be compared word by word; a longer one is one value."""
 
+LONGEST_UNIT = 20
+"""Characters behind a value that may belong to it, as a unit or an ending does."""
+
 MOST_HOLES = 12
 """Holes of one text; more of them are one value that has some words in common."""
 
@@ -167,7 +170,8 @@ def _is_all_labels(literals: tuple[str, ...]) -> bool:
     for literal in leading:
         if any(character.isalnum() for character in literal.replace(label_before(literal), "", 1)):
             return False
-    return len(trailing.split()) <= 2
+    # Of a language without blanks the words are not told apart.
+    return len(trailing.split()) <= 2 and len(trailing.strip()) <= LONGEST_UNIT
 
 
 def _joined(text: str, holes: list[tuple[int, int]]) -> list[tuple[int, int]]:

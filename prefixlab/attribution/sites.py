@@ -78,9 +78,14 @@ class Place:
         return None
 
     def _between(self, runs: tuple[Run, ...]) -> tuple[int, int] | None:
+        start = end = 0
         try:
-            start = 0 if self.before is None else runs.index(self.before) + 1
-            end = len(runs) if self.after is None else runs.index(self.after, start)
+            while start == end:
+                # The same line may stand there many times: the place is where another one stands between two.
+                start = 0 if self.before is None else runs.index(self.before, start) + 1
+                end = len(runs) if self.after is None else runs.index(self.after, start)
+                if self.before is None:
+                    break
         except ValueError:
             return None
         return (start, end) if start < end else None
