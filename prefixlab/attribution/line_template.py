@@ -7,11 +7,12 @@ Of more wordings those literals remain that all of them have; words that two fre
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 from os.path import commonprefix
 
 from prefixlab.attribution.value_kinds import widened
+from prefixlab.attribution.value_splits import balanced, split_stretch
 
 _WORDS = re.compile(r"[^\W_]+(?:[-_.'’@/\\+][^\W_]+)*|_+|\s+|.", re.DOTALL)
 _LABEL = re.compile(r"""([^\W_][\w .'’/-]{0,40}?)["'`*_]*\s*[:=]+\s*["'`*_(<\[{]*$""")
@@ -21,6 +22,9 @@ _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
 
 LONGEST_TEXT = 4000
 """Characters a text may have to be compared word by word; a longer one is one value."""
+
+CONTEXT = 150
+"""Characters of a long text that are looked at around what differs, so that a value is seen whole."""
 
 LONGEST_UNIT = 20
 """Characters behind a value that may belong to it, as a unit or an ending does."""
@@ -77,56 +81,124 @@ def is_reworded(one: str, other: str) -> bool:
 
 def template_of(texts: Sequence[str]) -> LineTemplate:
     """The template of all of these distinct texts, at least two. Where they have nothing in common it is one hole."""
+    if max(map(len, texts)) > LONGEST_TEXT:
+        head, tail = _alike_around(texts)
+        middles = [text[head : len(text) - tail] for text in texts]
+        if max(map(len, middles)) <= LONGEST_TEXT:
+            first, *between, last = template_of(middles).literals
+            return LineTemplate((texts[0][:head] + first, *between, last + texts[0][len(texts[0]) - tail :]))
+    literals = _told_apart(_of_all(texts, _literals))
+    template = _holding(texts, literals) or _holding(texts, (literals[0], literals[-1])) or LineTemplate(("", ""))
+    for finer in (_split, balanced):
+        rows = [values for values in map(template.values, texts) if values is not None]
+        template = _holding(texts, finer(template.literals, rows)) or template
+    return template
+
+
+def common_start(one: str, other: str) -> int:
+    """Characters that two texts begin with alike, by halving."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _alike_around(texts: Sequence[str]) -> tuple[int, int]:
+    """Characters at the start and the end that all texts have, but those near to what differs."""
+    start = common_start(min(texts), max(texts))
+    rests = [text[start:][::-1] for text in texts]
+    end = common_start(min(rests), max(rests))
+    return max(start - CONTEXT, 0), max(end - CONTEXT, 0)
+
+
+def _holding(texts: Sequence[str], literals: tuple[str, ...]) -> LineTemplate | None:
+    """The template of these literals, if all of the texts have them."""
+    template = LineTemplate(literals)
+    return None if any([template.values(text) is None for text in texts]) else template
+
+
+def _split(literals: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """The literals with those between values that stand side by side in one hole, given the values of each text."""
+    made = [literals[0]]
+    for hole, literal in enumerate(literals[1:]):
+        made += split_stretch(list(dict.fromkeys([row[hole] for row in rows])), _all_in_common)
+        made.append(literal)
+    return tuple(made) if len(made) <= MOST_HOLES + 1 else literals
+
+
+def _all_in_common(texts: Sequence[str]) -> tuple[str, ...]:
+    """All words that distinct texts have in common, structure or not."""
+    return _of_all(texts, _words_in_common)
+
+
+def _of_all(texts: Sequence[str], compared: Callable[[str, list[str]], tuple[str, ...]]) -> tuple[str, ...]:
+    """What all of these texts have in common. `compared` gives that of a text and some words."""
     first, second, *others = texts
-    literals = _compared(first, second)
+    if max(len(first), len(second)) > LONGEST_TEXT:
+        literals = _around(first, second)
+    else:
+        literals = compared(first, _WORDS.findall(second))
+        if LineTemplate(literals).values(second) is None:
+            literals = _around(first, second)
     for text in others:
         if len(literals) > 1 and LineTemplate(literals).values(text) is None:
-            literals = _common(literals, text)
-    literals = _told_apart(literals)
-    template = LineTemplate(literals)
-    if any([template.values(text) is None for text in texts]):
-        template = LineTemplate((literals[0], literals[-1]))
-    if any([template.values(text) is None for text in texts]):
-        template = LineTemplate(("", ""))
-    return template
+            literals = _common(literals, text, compared)
+    return literals
 
 
 _HOLE = ""
 """Stands for a hole among the words of a template; no word is empty."""
 
 
-def _compared(one: str, other: str) -> tuple[str, ...]:
-    """The literals of two texts."""
-    if max(len(one), len(other)) > LONGEST_TEXT:
-        return _around(one, other)
-    literals = _literals(one, _WORDS.findall(other))
-    return literals if LineTemplate(literals).values(other) is not None else _around(one, other)
-
-
-def _common(literals: tuple[str, ...], text: str) -> tuple[str, ...]:
+def _common(
+    literals: tuple[str, ...], text: str, compared: Callable[[str, list[str]], tuple[str, ...]]
+) -> tuple[str, ...]:
     """The literals that one more text has as well."""
     if len(text) > LONGEST_TEXT:
         return _around(literals[0], text)[0], _around(literals[-1], text)[1]
     words: list[str] = []
     for literal in literals:
         words += [_HOLE, *_WORDS.findall(literal)]
-    return _literals(text, words[1:])
+    return compared(text, words[1:])
 
 
 def _literals(text: str, words: list[str]) -> tuple[str, ...]:
-    """What `text` has in common with other words, in order."""
+    """What `text` has in common with other words, in order, but for what is no more than a mark inside a value."""
+    return _around_holes(text, _joined(text, _unlike(text, words)))
+
+
+def _words_in_common(text: str, words: list[str]) -> tuple[str, ...]:
+    """All that `text` has in common with other words, in order."""
+    holes: list[tuple[int, int]] = []
+    for start, end in sorted(_unlike(text, words)):
+        if holes and start <= holes[-1][1]:
+            start, end = holes[-1][0], max(holes.pop()[1], end)
+        holes.append((start, end))
+    return _around_holes(text, holes)
+
+
+def _unlike(text: str, words: list[str]) -> list[tuple[int, int]]:
+    """The stretches of `text` that other words do not have."""
     own = _WORDS.findall(text)
     ends = [0]
     for word in own:
         ends.append(ends[-1] + len(word))
-    holes = [
+    return [
         widened(text, ends[i1], ends[i2])
         for tag, i1, i2, _, _ in SequenceMatcher(None, own, words, autojunk=False).get_opcodes()
         if tag != "equal"
     ]
+
+
+def _around_holes(text: str, holes: list[tuple[int, int]]) -> tuple[str, ...]:
+    """The literals around the holes of a text."""
     literals = []
     at = 0
-    for start, end in _joined(text, holes):
+    for start, end in holes:
         literals.append(text[at:start])
         at = end
     return (*literals, text[at:])

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from prefixlab.attribution.differences import is_turn
+from prefixlab.attribution.line_template import common_start
 from prefixlab.records import Prompt, Run
 
 LONG = 200
@@ -55,19 +56,7 @@ def _first_long(prompt: Prompt) -> Run | None:
 
 def _in_common(one: str, other: str) -> float:
     longer = min(max(len(one), len(other)), MOST_CHARS)
-    ahead = _ahead(one[:MOST_CHARS], other[:MOST_CHARS])
+    ahead = common_start(one[:MOST_CHARS], other[:MOST_CHARS])
     most = min(len(one), len(other), MOST_CHARS) - ahead
-    behind = min(_ahead(one[-MOST_CHARS:][::-1], other[-MOST_CHARS:][::-1]), most)
+    behind = min(common_start(one[-MOST_CHARS:][::-1], other[-MOST_CHARS:][::-1]), most)
     return (ahead + behind) / longer
-
-
-def _ahead(one: str, other: str) -> int:
-    """Characters that two texts begin with alike, by halving."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
