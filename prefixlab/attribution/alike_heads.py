@@ -1,4 +1,5 @@
-"""Heads of few lines that have no line in common: of one family still if most of their words stand side by side in both.
+"""Heads of few lines that have no line in common: of one family still if most of their words stand side by side in
+both, or if their longest lines begin and end alike.
 
 A prompt of one line with a clock in it is another line in every request. Only heads that no line tells are looked at,
 and they are compared with the families met last, so that a log of texts that have nothing in common costs little.
@@ -9,11 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
+from prefixlab.attribution.line_template import in_common
 from prefixlab.records import Namespace, Piece, Run
 
 ALIKE = 0.5
-"""Part of the longer head, in characters, whose pairs of neighbouring words the other has too."""
+"""Part of the longer head, in characters, whose pairs of neighbouring words the other has too; or of the longer line
+that both have at their ends."""
 
 FEW_LINES = 4
 """Lines up to which a head may have a value in each of them."""
@@ -29,34 +33,47 @@ LEAST_CHARS = 60
 
 _WORD = re.compile(r"[^\W_]+")
 
-Pairs = dict[tuple[str, str], int]
-"""Neighbouring words, with the characters of both."""
+
+class Head(NamedTuple):
+    """What is compared of a head."""
+
+    pairs: dict[tuple[str, str], int]
+    """Neighbouring words, with the characters of both."""
+    chars: int
+    """The characters of all of them."""
+    line: str
+    """The longest line."""
 
 
 class AlikeHeads:
-    """The families met last, by the words of the heads that began them."""
+    """The families met last, by the heads that began them."""
 
     def __init__(self) -> None:
-        self._latest: dict[Namespace, dict[int, tuple[Pairs, int]]] = {}
+        self._latest: dict[Namespace, dict[int, Head]] = {}
 
-    def family(self, namespace: Namespace, pairs: Pairs) -> int | None:
-        """The family with most of these words."""
+    def family(self, namespace: Namespace, head: Head) -> int | None:
+        """The newest family that begins alike."""
         latest = self._latest.get(namespace, {})
-        weight = sum(pairs.values())
         for family in reversed(latest):
-            others, other_weight = latest[family]
-            common = sum([pairs[pair] for pair in pairs.keys() & others.keys()])
-            if common >= LEAST_CHARS and common >= ALIKE * max(weight, other_weight):
+            if _are_alike(head, latest[family]):
                 latest[family] = latest.pop(family)
                 return family
         return None
 
-    def keep(self, namespace: Namespace, pairs: Pairs, family: int) -> None:
+    def keep(self, namespace: Namespace, head: Head, family: int) -> None:
         """Take in the head that began a family."""
         latest = self._latest.setdefault(namespace, {})
-        latest[family] = pairs, sum(pairs.values())
+        latest[family] = head
         if len(latest) > MOST_COMPARED:
             del latest[next(iter(latest))]
+
+
+def _are_alike(one: Head, other: Head) -> bool:
+    common = sum([one.pairs[pair] for pair in one.pairs.keys() & other.pairs.keys()])
+    if common >= LEAST_CHARS and common >= ALIKE * max(one.chars, other.chars):
+        return True
+    common = in_common(one.line, other.line)
+    return common >= LEAST_CHARS and common >= ALIKE * max(len(one.line), len(other.line))
 
 
 def is_of_few_lines(runs: Mapping[Run, int]) -> bool:
@@ -64,8 +81,8 @@ def is_of_few_lines(runs: Mapping[Run, int]) -> bool:
     return len(runs) <= FEW_LINES or 2 * max(runs.values()) >= sum(runs.values())
 
 
-def word_pairs(pieces: Sequence[Piece]) -> Pairs:
-    """The neighbouring words at the beginning of a head."""
+def head_of(pieces: Sequence[Piece]) -> Head:
+    """What is compared of a head: its beginning, and its longest line."""
     text = ""
     for piece in pieces:
         for run in piece.runs:
@@ -73,4 +90,6 @@ def word_pairs(pieces: Sequence[Piece]) -> Pairs:
             if len(text) >= MOST_CHARS:
                 break
     words = _WORD.findall(text[:MOST_CHARS])
-    return {(one, other): len(one) + len(other) for one, other in pairwise(words)}
+    pairs = {(one, other): len(one) + len(other) for one, other in pairwise(words)}
+    line = max([run.text for piece in pieces for run in piece.runs], key=len)
+    return Head(pairs, sum(pairs.values()), line)

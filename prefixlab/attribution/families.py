@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from prefixlab.attribution.alike_heads import AlikeHeads, is_of_few_lines, word_pairs
+from prefixlab.attribution.alike_heads import AlikeHeads, head_of, is_of_few_lines
 from prefixlab.prefix_tree import Match
 from prefixlab.records import TEMPLATE, TOKEN_BYTES, Namespace, Piece, Prompt, Run
 
@@ -121,13 +121,13 @@ class _Families:
             for run in piece.runs:
                 runs[run] = runs.get(run, 0) + len(run.tokens) // TOKEN_BYTES
         alike = self._most_alike(prompt.namespace, runs)
-        pairs = word_pairs(pieces) if alike is None and is_of_few_lines(runs) else {}
-        if pairs:
-            alike = self._alike.family(prompt.namespace, pairs)
+        compared = head_of(pieces) if alike is None and runs and is_of_few_lines(runs) else None
+        if compared is not None:
+            alike = self._alike.family(prompt.namespace, compared)
         family = self.found() if alike is None else alike
         if alike is None:
-            if pairs:
-                self._alike.keep(prompt.namespace, pairs, family)
+            if compared is not None:
+                self._alike.keep(prompt.namespace, compared, family)
             self._weight[family] = sum(runs.values())
         members = self._members[family] = self._members.get(family, 0) + 1
         if members <= TEACHERS:

@@ -14,11 +14,34 @@ from os.path import commonprefix
 from prefixlab.attribution.value_kinds import widened
 from prefixlab.attribution.value_splits import balanced, split_stretch
 
-_WORDS = re.compile(r"[^\W_]+(?:[-_.'’@/\\+][^\W_]+)*|_+|\s+|.", re.DOTALL)
+_MARKS_OF_LETTERS = "\u0300-\u036f\u0900-\u0963\u0966-\u0dff\u0e00-\u0eff"
+"""Where vowel signs and accents stand that belong to the letter before them, and that `\\w` does not take."""
+
+_IDEOGRAPHS = "\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff"
+"""Letters of languages without blanks; a number among them is a word of its own."""
+
+_LETTERS = rf"(?:[^\W_{_IDEOGRAPHS}]++[{_MARKS_OF_LETTERS}]*+)++"
+_WORDS = re.compile(rf"{_LETTERS}(?:[-_.'’@/\\+]{_LETTERS})*|[{_IDEOGRAPHS}]+|_+|\s+|.", re.DOTALL)
+_IN_A_WORD = re.compile(rf"[^\W_{_IDEOGRAPHS}]{{2}}|[{_IDEOGRAPHS}]{{2}}")
 _LABEL = re.compile(r"""([^\W_][\w .'’/-]{0,40}?)["'`*_]*\s*[:=]+\s*["'`*_(<\[{]*$""")
-_LAST_WORDS = re.compile(r"([^\W_][\w'’-]*(?: [^\W_][\w'’-]*){0,3})\W*$")
+_WORD = rf"[^\W_][\w'’{_MARKS_OF_LETTERS}-]*"
+_LAST_WORDS = re.compile(rf"({_WORD}(?: {_WORD}){{0,3}})\W*$")
 _MARKS = re.compile(r"[:=|\"\n;{(\[<>]")
 _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
+
+_STARTS = '.!?:;,|\n"([{<>。！？；，：、।'
+"""What a name may stand behind within a line."""
+
+_DECORATION = "#*=-_:：<>[]/ \t"
+"""What marks a heading."""
+
+LITTLE = 3
+"""Letters of words such as `at`, `of`, `and`, which name nothing."""
+
+LONGEST_WORD = 12
+"""Characters of a word; a longer one that is not ASCII is a sentence without blanks, of which the end is taken."""
+
+LONGEST_HEADING = 40
 
 LONGEST_TEXT = 4000
 """Characters a text may have to be compared word by word; a longer one is one value."""
@@ -74,6 +97,37 @@ def label_before(text: str) -> str:
     return found.group(1) if found else ""
 
 
+def name_before(text: str, goes_on: bool = False) -> str:
+    """What a person would call the value behind `text`: its label, or the last words ahead of it if they say enough.
+
+    `goes_on` says that the text goes on behind another value.
+    """
+    label = label_before(text)
+    line = text.rstrip("\n").rsplit("\n", 1)[-1]
+    if _LABEL.search(line):
+        return label
+    words = label.split()
+    ahead = line[: line.rfind(label)].rstrip(" ")
+    if ahead[-1] not in _STARTS if ahead else goes_on:
+        # In the middle of a sentence little words are no name.
+        while words and len(words[0]) <= LITTLE and words[0].isascii() and words[0].islower():
+            del words[0]
+    if len(words) == 1 and len(words[0]) > LONGEST_WORD and not words[0].isascii():
+        return words[0][-LONGEST_WORD // 2 :]
+    return " ".join(words)
+
+
+def heading_in(text: str) -> str:
+    """The name that a line gives to what stands below it, if it is a heading: one that ends in a colon or a tag, that
+    is marked as one, or that is a few words and no sentence."""
+    line = text.strip().rsplit("\n", 1)[-1].strip()
+    bare = line.strip(_DECORATION)
+    if not bare or len(bare) > LONGEST_HEADING:
+        return ""
+    is_marked = bare != line and (line[0] in _DECORATION or line[-1] in _DECORATION)
+    return bare if is_marked or (len(bare.split()) <= 4 and bare[-1].isalnum() and bare[0].isupper()) else ""
+
+
 def is_reworded(one: str, other: str) -> bool:
     """Whether two texts differ in more than blanks and the order of their words."""
     return one.split() != other.split() and sorted(_WORDS.findall(one)) != sorted(_WORDS.findall(other))
@@ -105,6 +159,19 @@ def common_start(one: str, other: str) -> int:
         else:
             high = middle - 1
     return low
+
+
+def in_common(one: str, other: str) -> int:
+    """Characters that two texts begin and end with alike."""
+    start = common_start(one, other)
+    low, high = 0, min(len(one), len(other)) - start
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[len(one) - middle : len(one) - low] == other[len(other) - middle : len(other) - low]:
+            low = middle
+        else:
+            high = middle - 1
+    return start + low
 
 
 def _alike_around(texts: Sequence[str]) -> tuple[int, int]:
@@ -216,9 +283,7 @@ def _around(one: str, other: str) -> tuple[str, str]:
 def _whole_words(common: str, one: str, other: str) -> str:
     """`common`, which starts both texts, without a word that goes on in one of them."""
     at = len(common)
-    if all(text[at : at + 1].isalnum() is False for text in (one, other)):
-        return common
-    while at and common[at - 1].isalnum():
+    while at and any(_IN_A_WORD.match(text, at - 1) for text in (one, other)):
         at -= 1
     return common[:at]
 

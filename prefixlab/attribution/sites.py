@@ -13,7 +13,7 @@ from typing import NamedTuple
 from prefixlab.attribution.differences import Difference, differences, is_turn
 from prefixlab.attribution.families import Families
 from prefixlab.attribution.form_kinds import MOSTLY, is_mostly_permuted
-from prefixlab.attribution.line_template import LineTemplate, is_reworded, label_before, template_of
+from prefixlab.attribution.line_template import LineTemplate, heading_in, is_reworded, name_before, template_of
 from prefixlab.attribution.tool_lists import tool_name
 from prefixlab.attribution.value_kinds import kind_of
 from prefixlab.prefix_tree import Match
@@ -40,11 +40,14 @@ class Found(NamedTuple):
 
 class Place:
     """What stands between the runs `before` and `after` (None: the end of the piece) of pieces of one origin, which
-    are about one `tool` if they are about one at all."""
+    are about one `tool` if they are about one at all. `nth` tells which of several runs `before` it is."""
 
-    __slots__ = ("_hint", "after", "before", "families", "origin", "times", "tool", "wordings")
+    __slots__ = ("_hint", "after", "before", "families", "nth", "origin", "times", "tool", "wordings")
 
-    def __init__(self, origin: Origin, before: Run | None, after: Run | None, tool: str | None = None) -> None:
+    def __init__(
+        self, origin: Origin, before: Run | None, after: Run | None, tool: str | None = None, nth: int = 0
+    ) -> None:
+        self.nth = nth
         self.origin = origin
         self.tool = tool
         self.before = before
@@ -78,17 +81,19 @@ class Place:
         return None
 
     def _between(self, runs: tuple[Run, ...]) -> tuple[int, int] | None:
-        start = end = 0
-        try:
-            while start == end:
-                # The same line may stand there many times: the place is where another one stands between two.
-                start = 0 if self.before is None else runs.index(self.before, start) + 1
+        if self.before is None:
+            starts = [0]
+        else:
+            starts = [at for at, run in enumerate(runs, 1) if run is self.before]
+            starts = starts[self.nth :] + starts[: self.nth]
+        for start in starts:
+            try:
                 end = len(runs) if self.after is None else runs.index(self.after, start)
-                if self.before is None:
-                    break
-        except ValueError:
-            return None
-        return (start, end) if start < end else None
+            except ValueError:
+                continue
+            if start < end:
+                return start, end
+        return None
 
     def sites(self) -> list[Site]:
         """The place as a site, or a site for each of its lines that varies."""
@@ -146,12 +151,27 @@ class Site:
     def holes(self) -> int:
         return len(self.broken)
 
-    def label(self, hole: int) -> str:
-        """What the text ahead of a hole calls it, be it on the line above."""
-        label = self.template.label(hole)
-        if not label and not hole and not self.line and self.place.before is not None:
-            label = label_before(self.place.before.text)
-        return label
+    def name(self, hole: int) -> str:
+        """What the text calls a value, by what is ahead of it or by the heading above; empty where it does not."""
+        ahead = self.template.literals[hole]
+        above = self._text_above() if not hole else ""
+        if above and not above.endswith("\n"):
+            return name_before(above + ahead)
+        return name_before(ahead, hole > 0) or ("" if ahead.strip() else heading_in(above))
+
+    def kind(self, hole: int) -> str:
+        """Of what kind a value is, by the wordings that tell the place."""
+        rows = [self.template.values("".join([run.text for run in self._runs_of(one)])) for one in self.place.wordings]
+        return kind_of(list(dict.fromkeys([row[hole] for row in rows if row is not None])))
+
+    def _runs_of(self, wording: tuple[Run, ...]) -> tuple[Run, ...]:
+        return wording if self.line is None else wording[self.line : self.line + 1]
+
+    def _text_above(self) -> str:
+        """The text between the site and the one before it: the run ahead of its place, or the line above in it."""
+        if self.line:
+            return next(iter(self.place.wordings))[self.line - 1].text
+        return "" if self.place.before is None else self.place.before.text
 
     def values_in(self, prompt: Prompt, where: tuple[int, int, int]) -> Found | None:
         """The site's values in a prompt that has its place, or None where it is worded in a way not met before."""
@@ -239,7 +259,7 @@ class Places:
 
     def __init__(self, block_tokens: int) -> None:
         self._enough = max(block_tokens, 16)
-        self._places: dict[tuple[Origin, Run | None, Run | None, str | None], Place] = {}
+        self._places: dict[tuple[Origin, Run | None, Run | None, str | None, int], Place] = {}
         self.unnamed: set[int] = set()
         """Requests whose prefix ends for a reason that is no value: an order, blanks, a form."""
 
@@ -282,7 +302,8 @@ class Places:
         start, end = _widened(runs, difference.start, difference.end, skeleton)
         before = runs[start - 1] if start else None
         after = runs[end] if end < len(runs) else None
-        key = (piece.origin, before, after, tool)
+        nth = 0 if before is None else runs[: start - 1].count(before)
+        key = (piece.origin, before, after, tool, nth)
         place = self._places.get(key)
         if place is None:
             if len(self._places) >= MOST_PLACES or _is_reordered(prompt, found, difference):

@@ -21,6 +21,12 @@ MOST_CHARS = 300
 MOST_PARTS = 8
 """Parts of a stretch; one of more is a list or a text."""
 
+_LOOSE = frozenset(("text", "name", "json"))
+"""Kinds whose values have no look of their own."""
+
+_SURE = frozenset(("clock", "date", "age", "uuid", "email"))
+"""Kinds of which no word and no number beside them is a part."""
+
 _BRACKETS = {"(": ")", "[": "]", "{": "}", "<": ">", "“": "”", "「": "」", "（": "）"}
 
 
@@ -32,7 +38,7 @@ def split_stretch(values: Sequence[str], common: Callable[[Sequence[str]], Liter
     values = values[:MOST_WORDINGS]
     if len(values) < 2 or max(map(len, values)) > MOST_CHARS or not all(values) or kind_of(values) != "text":
         return ()
-    between = [literal for literal in common(values)[1:-1] if literal.strip()]
+    between = list(common(values)[1:-1])
     while between and len(between) < MOST_PARTS:
         rows = [parts_of(value, between) for value in values]
         columns = list(zip(*[row for row in rows if row is not None], strict=True))
@@ -80,10 +86,13 @@ def balanced(literals: Literals, rows: Sequence[Sequence[str]]) -> Literals:
 def _tells_apart(ahead: Sequence[str], literal: str, behind: Sequence[str]) -> bool:
     """Whether what is ahead of a text and what is behind it are values of their own."""
     one, other = _one_kind(ahead), _one_kind(behind)
-    if {one, other} <= {"text", "name", "json"}:
+    if {one, other} <= _LOOSE:
         return False
     if any([letter.isalnum() for letter in literal]):
         return "text" not in (one, other)
+    if not literal.strip():
+        # Only blanks: a number and words may be one address, an id and words one product.
+        return one != other and "text" not in (one, other) and not _SURE.isdisjoint((one, other))
     return one != other
 
 
@@ -98,7 +107,7 @@ def _is_open(value: str, closing: str) -> bool:
     for opening, end in _BRACKETS.items():
         if end == closing:
             return value.count(opening) == value.count(end) + 1
-    return closing in "\"`" and value.count(closing) % 2 == 1
+    return closing in '"`' and value.count(closing) % 2 == 1
 
 
 def _is_unopened(value: str, opening: str) -> bool:

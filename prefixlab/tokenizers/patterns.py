@@ -42,7 +42,7 @@ BLANKS = INLINE_BLANKS + "\\r\\n"
 SURE_LETTERS = "A-Za-z0-9\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fa5\uac00-\ud7a3"
 """Letters and digits behind which a mark begins another pre-token, as the inside of a character class."""
 
-SURE_MARKS = "\"(){}\\[\\]<>=&,;:|。！？；，、：「」（）《》"
+SURE_MARKS = '"(){}\\[\\]<>=&,;:|。！？；，、：「」（）《》'
 """The marks of that rule, as the inside of a character class."""
 
 

@@ -34,7 +34,9 @@ _MARKS = re.compile(rf"(?<=[{SURE_LETTERS}])(?=[{SURE_MARKS}])")
 @cache
 def _some_words() -> re.Pattern[str]:
     """Finds the blanks behind one in eight of all characters, so that a text of words gives stretches of a few."""
-    eighth = "".join([re.escape(chr(code)) for code in range(0x21, 0xD800) if code % 8 == 4 and not chr(code).isspace()])
+    eighth = "".join(
+        [re.escape(chr(code)) for code in range(0x21, 0xD800) if code % 8 == 4 and not chr(code).isspace()]
+    )
     return re.compile(rf"(?<=[{eighth}])(?=[ \t])")
 
 
