@@ -32,7 +32,7 @@ _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
 _STARTS = '.!?:;,|\n"([{<>。！？；，：、।'
 """What a name may stand behind within a line."""
 
-_DECORATION = "#*=-_:：<>[]/ \t"
+_DECORATION = "#*=-_:：<>[]{}()\"'/, \t"
 """What marks a heading."""
 
 LITTLE = 3
@@ -111,6 +111,8 @@ def name_before(text: str, goes_on: bool = False) -> str:
     if ahead[-1] not in _STARTS if ahead else goes_on:
         # In the middle of a sentence little words are no name.
         while words and len(words[0]) <= LITTLE and words[0].isascii() and words[0].islower():
+            if words[1:] and words[1][0].isdigit():
+                break
             del words[0]
     if len(words) == 1 and len(words[0]) > LONGEST_WORD and not words[0].isascii():
         return words[0][-LONGEST_WORD // 2 :]
@@ -136,13 +138,17 @@ def is_reworded(one: str, other: str) -> bool:
 def template_of(texts: Sequence[str]) -> LineTemplate:
     """The template of all of these distinct texts, at least two. Where they have nothing in common it is one hole."""
     if max(map(len, texts)) > LONGEST_TEXT:
-        head, tail = _alike_around(texts)
+        head, tail = [max(chars - CONTEXT, 0) for chars in _alike_around(texts)]
         middles = [text[head : len(text) - tail] for text in texts]
         if max(map(len, middles)) <= LONGEST_TEXT:
             first, *between, last = template_of(middles).literals
             return LineTemplate((texts[0][:head] + first, *between, last + texts[0][len(texts[0]) - tail :]))
-    literals = _told_apart(_of_all(texts, _literals))
+    literals: tuple[str, ...] = _told_apart(_of_all(texts, _literals))
     template = _holding(texts, literals) or _holding(texts, (literals[0], literals[-1])) or LineTemplate(("", ""))
+    start, end = _alike_around(texts)
+    if start + end > LONGEST_TEXT // 10 and sum(map(len, template.literals)) < (start + end) / 2:
+        # The value stands within a word without an end, such as encoded bytes.
+        template = LineTemplate((texts[0][:start], texts[0][len(texts[0]) - end :]))
     for finer in (_split, balanced):
         rows = [values for values in map(template.values, texts) if values is not None]
         template = _holding(texts, finer(template.literals, rows)) or template
@@ -175,11 +181,10 @@ def in_common(one: str, other: str) -> int:
 
 
 def _alike_around(texts: Sequence[str]) -> tuple[int, int]:
-    """Characters at the start and the end that all texts have, but those near to what differs."""
+    """Characters at the start and the end that all texts have."""
     start = common_start(min(texts), max(texts))
     rests = [text[start:][::-1] for text in texts]
-    end = common_start(min(rests), max(rests))
-    return max(start - CONTEXT, 0), max(end - CONTEXT, 0)
+    return start, common_start(min(rests), max(rests))
 
 
 def _holding(texts: Sequence[str], literals: tuple[str, ...]) -> LineTemplate | None:
@@ -205,6 +210,7 @@ def _all_in_common(texts: Sequence[str]) -> tuple[str, ...]:
 def _of_all(texts: Sequence[str], compared: Callable[[str, list[str]], tuple[str, ...]]) -> tuple[str, ...]:
     """What all of these texts have in common. `compared` gives that of a text and some words."""
     first, second, *others = texts
+    literals: tuple[str, ...]
     if max(len(first), len(second)) > LONGEST_TEXT:
         literals = _around(first, second)
     else:

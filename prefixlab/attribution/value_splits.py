@@ -1,7 +1,7 @@
 """Values that stand side by side taken for one, told apart by their kinds: `Ticket <uuid> at <clock>`, `12.50, a@b.c`.
 
-A stretch that varies is split at text that all of its wordings have, if what is left on the sides is each of a kind that
-its look tells in every wording. Free text has words in common too; it stays one value.
+A stretch that varies is split at text that all of its wordings have, if what is left on the sides is each of a kind
+that its look tells in every wording. Free text has words in common too; it stays one value.
 """
 
 from __future__ import annotations
