@@ -155,12 +155,14 @@ def _literals_before(hole: Hole, values: tuple[str, ...]) -> str:
 
 
 def name_of(hole: Hole) -> str:
-    """What the text calls a value, else where it stands."""
+    """What the text calls a value, else its kind and where it stands."""
     origin = hole.site.origin
-    label = hole.site.label(hole.number)
+    name = hole.site.name(hole.number)
     # What stands ahead of the first line of a message is the template's word for its role.
-    named = label if label not in _ROLES else ""
-    return named or f"value in {origin.path or origin.role}"
+    if name and name not in _ROLES:
+        return name
+    kind = hole.site.kind(hole.number)
+    return f"{'value' if kind == 'text' else kind} in {origin.path or origin.role}"
 
 
 def _advice(name: str, kind: str, target: Target, role: str, partner: str, cost: int) -> str:

@@ -36,7 +36,7 @@ _PATH = re.compile(r"(?:[A-Za-z]:\\|~?/|\.{1,2}/)\S*|\S+(?:[/\\]\S+){2,}")
 _NAME = re.compile(r"[^\W\d_a-z][\w'’.-]*(?: (?:[^\W\d_a-z][\w'’.-]*|van|von|de|da|del|la|bin|al)){0,3}")
 _JSON_INSIDE = re.compile(r"""[\w -]+"\s?:\s.*""", re.DOTALL)
 """What differs of an object behind its opening brace and quote: `score": 542, "cart": 7`."""
-_ID = re.compile(r"(?=\S*\d)[A-Za-z0-9][\w.:#-]{2,}|[0-9a-f]{4,}|[A-Za-z0-9_-]{16,}")
+_ID = re.compile(r"(?=\S*\d)[A-Za-z0-9][A-Za-z0-9_.:#-]{2,}|[0-9a-f]{4,}|[A-Za-z0-9_-]{16,}")
 
 
 _WHOLE: tuple[re.Pattern[str], ...] = (
