@@ -29,6 +29,8 @@ _ORDERS = {
     "permuted": "Order of documents or examples",
     "arguments_reserialised": "Form of tool-call arguments",
     "image_position": "Images behind the text of their message",
+    "whitespace": "Blanks",
+    "unicode_form": "Unicode form",
 }
 
 _WORTH_SAYING = 0.02
