@@ -17,7 +17,17 @@ from prefixlab.errors import PrefixlabError
 from prefixlab.findings import Break, Field
 from prefixlab.fixed_summary import FixedStep, FixSummary, Place, Unfixed
 from prefixlab.intake import Progress, quiet
-from prefixlab.log_fixes import Fixed, FixableLog, LogFixes, Made, Numbering, RestoredLog, Wanted, totals_of
+from prefixlab.log_fixes import (
+    RESTORED,
+    FixableLog,
+    Fixed,
+    LogFixes,
+    Made,
+    Numbering,
+    RestoredLog,
+    Wanted,
+    totals_of,
+)
 from prefixlab.log_rewriting.orders import KINDS
 from prefixlab.readers.rewriting import WritableLog
 from prefixlab.readers.sources import ending
@@ -41,8 +51,6 @@ _NOT_TOUCHED = {
 }
 """Kinds of breaks that a log's text cannot heal, and why."""
 
-RESTORED = ("whitespace", "unicode_form", "key_order", "permuted", "tool_order", "tool_set", "tool_result_order")
-"""Kinds that are written as the ladder restores them, texts before lists."""
 WRITABLE = (*KINDS, *[kind for kind in RESTORED if kind not in KINDS])
 """Kinds of breaks that a log can have put right."""
 

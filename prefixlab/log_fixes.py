@@ -13,15 +13,17 @@ import orjson
 from prefixlab.attribution.families import families_of
 from prefixlab.attribution.fix_replay import Hole, Target
 from prefixlab.attribution.planned_moves import PlannedMoves
-from prefixlab.attribution.planned_orders import planned_edits, planned_orders
+from prefixlab.attribution.planned_orders import planned_orders
 from prefixlab.attribution.restored_prompts import Restorer
+from prefixlab.attribution.shown_texts import KINDS as TEXT_KINDS
+from prefixlab.attribution.shown_texts import shown_edits, text_edit
 from prefixlab.attribution.structural_breaks import Structural
 from prefixlab.deployments import deployment_of, serve_log
 from prefixlab.destination import Destination
 from prefixlab.errors import PrefixlabError
 from prefixlab.findings import Outcome, Totals
 from prefixlab.intake import Progress, match_prompts, take
-from prefixlab.log_rewriting.moves import moved_in_line, texts_in_line, with_moves, with_texts
+from prefixlab.log_rewriting.moves import moved_in_line, texts_in_line, with_moves, with_orders, with_texts
 from prefixlab.log_rewriting.orders import FirstForms
 from prefixlab.readers.json_paths import steps
 from prefixlab.readers.reading import LoggedRecord
@@ -31,6 +33,11 @@ from prefixlab.records import Location, Prompt, Request
 from prefixlab.settings import AuditSettings
 from prefixlab.text_moves import TextMove, Unmovable
 from prefixlab.workflows import Analysis
+
+LIST_KINDS = ("permuted", "tool_order", "tool_set", "tool_result_order")
+"""Kinds of orders in which a list of the body stands."""
+RESTORED = (*TEXT_KINDS, *[kind for kind in LIST_KINDS if kind not in TEXT_KINDS])
+"""Kinds that a log can have put right before it is read again."""
 
 
 class Numbering:
@@ -107,27 +114,31 @@ class FixableLog(Protocol):
 
 
 class RestoredLog:
-    """A log with orders and forms of its texts as the ladder restores them, before any value is moved.
+    """A log with its texts and lists in the orders and forms shown first, before any value is moved.
 
-    It is read like the log itself, so that what stands between the texts that moved can be found where it then is.
+    It is read like the log itself, so that what stands between lines that moved can be found where it then is.
     """
 
     def __init__(self, log: WritableLog, analysis: Analysis, numbering: Numbering, kinds: Sequence[str]) -> None:
+        """`kinds` are some of `RESTORED`."""
+        prompts, structures = analysis.prompts, analysis.ladder.structures
         self.path = log.path
         self._log = log
-        self._prompts_of = numbering.by_record([prompt.location for prompt in analysis.prompts])
-        self._stages: list[tuple[str, Sequence[Prompt], Sequence[Prompt]]] = []
-        """Kinds with the prompts before and after they are put right."""
+        self._prompts = prompts
+        self._prompts_of = numbering.by_record([prompt.location for prompt in prompts])
+        self._edits = list(shown_edits(prompts, structures, [kind for kind in kinds if kind in TEXT_KINDS]))
+        self._orders: list[tuple[str, Sequence[Prompt], Sequence[Prompt]]] = []
+        """Kinds with the prompts before and after lists of that kind are put in order."""
+        restorer = Restorer(prompts, structures, analysis.models.encode)
+        undone: list[Structural] = []
+        before: Sequence[Prompt] = prompts
+        for kind in [kind for kind in kinds if kind in LIST_KINDS]:
+            undone += [one for one in structures.breaks if one.kind == kind]
+            after = restorer.restored(undone)
+            self._orders.append((kind, before, after))
+            before = after
         self.changed: dict[str, set[int]] = {}
         """For each kind, the numbers of the records that were changed for it in the passes so far."""
-        restorer = Restorer(analysis.prompts, analysis.ladder.structures, analysis.models.encode)
-        before: Sequence[Prompt] = analysis.prompts
-        undone: list[Structural] = []
-        for kind in kinds:
-            undone += [one for one in analysis.ladder.structures.breaks if one.kind == kind]
-            after = restorer.restored(undone)
-            self._stages.append((kind, before, after))
-            before = after
 
     def records(self) -> Iterator[LoggedRecord]:
         """The records of the log as restored."""
@@ -155,27 +166,27 @@ class RestoredLog:
         return self._log.at(path)
 
     def _restored(self, number: int, record: LoggedRecord) -> LoggedRecord:
-        new = bytes_of(record)
-        is_text = isinstance(record.record, str)
-        keys, body = ((), None) if is_text else body_of(record.record)
-        for kind, before, after in self._stages:
-            changed = [one for one in self._prompts_of.get(number, ()) if before[one] is not after[one]]
-            edits = [edit for one in changed for edit in planned_edits(before[one], after[one])]
-            orders = [order for one in changed for order in planned_orders(before[one], after[one])]
-            if not edits and not orders:
-                continue
-            was = new
-            if is_text:
-                new = texts_in_line(was.decode(), edits).encode()
-            else:
-                new = with_texts(was, keys, body, edits, orders, steps)
-            if new != was:
-                self.changed.setdefault(kind, set()).add(number)
-                body = None if is_text else value_in(orjson.loads(new), keys)
-        if new == bytes_of(record):
+        logged = new = bytes_of(record)
+        prompts = self._prompts_of.get(number, ())
+        edits = [(one, edit) for one in prompts for edit in self._edits[one]]
+        texts = [text_edit(self._prompts[one], edit) for one, edit in edits]
+        if isinstance(record.record, str):
+            new = texts_in_line(record.record, texts).encode()
+        else:
+            keys, body = body_of(record.record)
+            new = with_texts(new, keys, body, texts, steps)
+            for kind, before, after in self._orders:
+                orders = [order for one in prompts for order in planned_orders(before[one], after[one])]
+                ordered = with_orders(new, keys, orders, steps)
+                if ordered != new:
+                    self.changed.setdefault(kind, set()).add(number)
+                    new = ordered
+        if new == logged:
             return record
+        for _, edit in edits:
+            self.changed.setdefault(edit.shown.kind, set()).add(number)
         requests = self._log.requests_of(record, new)
-        if is_text:
+        if isinstance(record.record, str):
             return record._replace(logged=new.decode(), record=new.decode(), requests=requests)
         return record._replace(logged=new, record=orjson.loads(new), requests=requests)
 

@@ -1,5 +1,5 @@
-"""What a fix does to the texts of one request, in terms of its body: what is cut out and where it goes, what is written in
-another form, what is put in another order."""
+"""What a fix does to the texts of one request, in terms of its body: what is cut out and where it goes, what is written
+in another form, what is put in another order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values moved within the texts of one record, texts written otherwise and lists put in order, in the record's own JSON."""
+"""Values moved within the texts of one record, texts written otherwise, lists put in order: in the record's own JSON."""
 
 from __future__ import annotations
 
@@ -58,10 +58,8 @@ def with_moves(raw: bytes, body_path: Path, body: Any, moves: Sequence[TextMove]
     return Moved(with_edits(raw, body_path, cuts), made) if made else Moved(raw, made)
 
 
-def with_texts(
-    raw: bytes, body_path: Path, body: Any, edits: Sequence[TextEdit], orders: Sequence[ListOrder], steps_of: StepsOf
-) -> bytes:
-    """The JSON of a record with those of the edits and orders made that can be."""
+def with_texts(raw: bytes, body_path: Path, body: Any, edits: Sequence[TextEdit], steps_of: StepsOf) -> bytes:
+    """The JSON of a record with those of the edits made that can be. Their paths start from `body`."""
     found: dict[Path, list[Edit]] = {}
     for cut, text in edits:
         try:
@@ -69,8 +67,11 @@ def with_texts(
         except NotThere:
             continue
         found.setdefault((*steps_of(cut.path), *path), []).append(Edit(start, end, text))
-    if found:
-        raw = with_edits(raw, body_path, found)
+    return with_edits(raw, body_path, found) if found else raw
+
+
+def with_orders(raw: bytes, body_path: Path, orders: Sequence[ListOrder], steps_of: StepsOf) -> bytes:
+    """The JSON of a record with those of its lists in order that there are."""
     for order in orders:
         with suppress(NotThere):
             raw = with_order(raw, (*body_path, *steps_of(order.path)), order.first, order.order)
