@@ -1,4 +1,4 @@
-"""Values moved within the texts of one record, texts written otherwise, lists put in order: in the record's own JSON."""
+"""Values of one record moved, texts written otherwise, lists put in order: in the record's own JSON."""
 
 from __future__ import annotations
 
