@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from prefixlab.attribution.field_rows import NOT_WORTH, Reached, level_of
 from prefixlab.attribution.severity import severity_of
 from prefixlab.attribution.structural_breaks import Structural
-from prefixlab.findings import Break, Field, Outcome
+from prefixlab.findings import Break, Field
 from prefixlab.records import Prompt
 
 _LEVELS = {
@@ -47,10 +47,9 @@ _ADVICE = {
 
 
 def break_row(
-    one: Structural, rank: int, gain: int, reached: Reached, prompts: Sequence[Prompt], outcomes: Sequence[Outcome]
+    one: Structural, rank: int, gain: int, reached: Reached, prompts: Sequence[Prompt], lost: Sequence[int]
 ) -> Break:
-    """The row of a structural break."""
-    lost = sum([outcomes[number].prompt_tokens - outcomes[number].raw_shared_tokens for number in one.first])
+    """The row of a structural break. `lost` are the tokens behind the first break of each request."""
     rate = len(one.requests) / (reached.warm or 1)
     severity = severity_of(gain / reached.prompt_tokens, rate, gain)
     if one.kind == "history_rewritten" and _is_once(one, prompts):
@@ -60,7 +59,7 @@ def break_row(
         kind=one.kind,
         path=one.path,
         requests=len(one.requests),
-        lost_tokens=lost,
+        lost_tokens=sum([lost[number] for number in one.first]),
         recoverable_tokens=gain,
         reuse_after_fix=reached.reuse,
         cached_reuse_after_fix=reached.cached_reuse,
