@@ -126,7 +126,7 @@ def climb(
         if gain:
             use = FixedReuse(sum(best), 0, use.prompt_tokens) if serve is None else serve(replayed.log)
             won = len(steps) + 1
-            reached, reached_shared = best, replayed.shared_tokens
+            reached, reached_shared = best, climber.shared(replayed)
         # Some requests win by a fix and others lose by it: it pays if the log as a whole has won.
         pays = sum(aligned) > most
         steps.append(Step(cause, target, gain, use.cached_tokens, pays, is_known))
@@ -210,31 +210,67 @@ class _Climber:
         self._undone: list[Structural] = []
         self._restored: Sequence[Prompt] = prompts
         self._replay = FixReplay(prompts, sites, engine, encode, cuts=cuts)
+        self._kept = [0] * len(prompts)
+        """Tokens of additions that the restored history of each request keeps."""
 
     def fix(self, cause: Hole | Structural, best: Sequence[int]) -> tuple[Target, Replayed]:
         """Fix a cause beside those before it."""
         if isinstance(cause, Hole):
             return self._replay.fix(cause, TRIAL_REQUESTS, best)
+        before, kept = self._restored, self._kept
         self._undone.append(cause)
+        replayed = self._undo()
+        if cause.moved:
+            # An addition at the head of the newest message is gone from there a turn later. It can be set behind its
+            # message, or kept there as the earlier request had it. A history that keeps it has tokens that the request
+            # as logged has not: those are no gain, only what is reused of the request as logged counts. So both ways
+            # give the message, and keeping it gives also what stands behind it: the template's few tokens, and the
+            # answer where that was generated from it. It is kept where that is more than a block a request; for less
+            # no history need grow.
+            behind = self._gained(best, replayed)
+            cause.is_kept = True
+            grown = self._undo()
+            pairs = zip(kept, self._restored, before, strict=True)
+            self._kept = [more + max(one.token_count - other.token_count, 0) for more, one, other in pairs]
+            if self._gained(best, grown) > behind + self._engine.granularity * len(cause.requests):
+                return "own", grown
+            cause.is_kept, self._kept = False, kept
+            replayed = self._undo()
+        return "own", replayed
+
+    def _undo(self) -> Replayed:
+        """Replay the log with the breaks undone so far, beside the holes that are fixed."""
         self._restored = self._restorer.restored(self._undone)
         sites = relocated(self._sites, self._prompts, self._restored, self._families.numbers)
         fixed = self._replay.fixed
         self._replay = FixReplay(self._restored, sites, self._engine, self._encode, cuts=self._cuts, fixed=fixed)
-        return "own", self._replay.again()
+        return self._replay.again()
+
+    def _gained(self, best: Sequence[int], replayed: Replayed) -> int:
+        return sum(map(max, best, self.aligned(replayed)))
+
+    def shared(self, replayed: Replayed) -> list[int]:
+        """What every request as logged shares."""
+        return [max(tokens - kept, 0) for tokens, kept in zip(replayed.shared_tokens, self._kept, strict=True)]
 
     def aligned(self, replayed: Replayed) -> list[int]:
         """What an unlimited cache reuses of every request, at most what its length as logged allows."""
         step = self._engine.granularity
-        aligned = [
-            min(tokens, max(outcome.prompt_tokens - 1, 0) // step * step)
-            for tokens, outcome in zip(replayed.aligned_tokens, self._outcomes, strict=True)
-        ]
+        rounded = self._engine.aligned_tokens
+        aligned = []
+        for number, (tokens, outcome) in enumerate(zip(replayed.aligned_tokens, self._outcomes, strict=True)):
+            most, kept = outcome.prompt_tokens, self._kept[number]
+            if kept and self._engine.is_rule_exact:
+                tokens = rounded(min(max(replayed.shared_tokens[number] - kept, 0), most), most)
+            elif kept:
+                tokens = max(tokens - kept, 0) // step * step
+            aligned.append(min(tokens, max(most - 1, 0) // step * step))
         if not self._engine.is_rule_exact:
             return aligned
         # What is shared no further than as logged is not won by a fix, whatever the engine denies of it.
         return [
             tokens if shared > outcome.raw_shared_tokens else min(tokens, outcome.aligned_tokens)
-            for tokens, shared, outcome in zip(aligned, replayed.shared_tokens, self._outcomes, strict=True)
+            for tokens, shared, outcome in zip(aligned, self.shared(replayed), self._outcomes, strict=True)
         ]
 
 

@@ -39,7 +39,12 @@ class Restorer:
 
     def restored(self, fixed: Sequence[Structural]) -> list[Prompt]:
         """The prompts with these breaks undone; those that none of them touches are the same objects."""
-        undone = {id(one) for one in fixed if one.kind != "image_position" and not one.moved and not one.lines}
+        behind = [one for one in fixed if one.moved and not one.is_kept]
+        undone = {
+            id(one)
+            for one in fixed
+            if one.kind != "image_position" and not one.lines and (one.is_kept or not one.moved)
+        }
         built: list[_Restored | None] = []
         prompts: list[Prompt] = []
         for number, prompt in enumerate(self._prompts):
@@ -67,9 +72,22 @@ class Restorer:
             prompts = [_with_images_behind(prompt) for prompt in prompts]
         for moving in [one for one in fixed if one.lines]:
             prompts = [_with_lines_in_order(prompt, moving.path, moving.lines) for prompt in prompts]
-        for addition in [one.moved for one in fixed if one.moved]:
-            prompts = [self._with_addition_behind(prompt, addition) for prompt in prompts]
+        for cause in behind:
+            additions = self._additions(cause)
+            prompts = [
+                self._with_addition_behind(prompt, additions.get(number, cause.moved))
+                for number, prompt in enumerate(prompts)
+            ]
         return prompts
+
+    def _additions(self, moving: Structural) -> dict[int, str]:
+        """What stood ahead of the newest message of each request, as far as a later request has it no more."""
+        found: dict[int, str] = {}
+        for (number, at), cause in self._structures.key_of.items():
+            base, comparison = self._structures.bases[number], self._structures.comparisons[number]
+            if cause is moving and base is not None and comparison is not None and comparison.regions[at].moved:
+                found[base] = comparison.regions[at].moved
+        return found
 
     def _with_addition_behind(self, prompt: Prompt, addition: str) -> Prompt:
         """The prompt with an addition at the head of its newest user message set behind that message's own text."""

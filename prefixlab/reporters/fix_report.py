@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import orjson
@@ -45,8 +46,8 @@ def text(found: FixSummary, width: int) -> bytes:
         lines += ["", *_figures(found), "", *_steps(found, width)]
     if found.unfixed:
         lines += ["", "Left as it was"]
-        for row in found.unfixed:
-            lines += _item(f"{neutral(row.name)}: {row.why}.", width)
+        for said in _folded([f"{neutral(row.name)}: {row.why}" for row in found.unfixed]):
+            lines += _item(f"{said}.", width)
     notes = [*found.notes]
     if found.skipped:
         kept = counted(found.skipped, "record cannot be read and was kept as it is",
@@ -111,9 +112,14 @@ def _row(name: str, before: Totals, after: Totals, tokens: str) -> tuple[str, st
 
 def _steps(found: FixSummary, width: int) -> list[str]:
     lines = ["What was changed" if found.written_to is not None else "What would be changed"]
-    for step in found.steps:
-        lines += _item(f"{_what(step)}: {counted(step.records, 'record')}{_left(step)}.", width)
+    for said in _folded([f"{_what(step)}: {counted(step.records, 'record')}{_left(step)}" for step in found.steps]):
+        lines += _item(f"{said}.", width)
     return lines
+
+
+def _folded(lines: Sequence[str]) -> list[str]:
+    """Equal lines as one with their number: a log may have several values of one name."""
+    return [line if count == 1 else f"{line} ({number(count)} of them)" for line, count in Counter(lines).items()]
 
 
 def _what(step: FixedStep) -> str:
