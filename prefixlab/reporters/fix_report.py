@@ -64,7 +64,9 @@ def text(found: FixSummary, width: int) -> bytes:
         for note in notes:
             lines += _item(neutral(note), width)
     if found.steps:
-        lines += ["", *wrapped("Both logs were replayed in the same way. No text was deleted or edited.", width)]
+        is_formed = any([step.kind in ("whitespace", "unicode_form") for step in found.steps])
+        edited = "and none edited but for its form" if is_formed else "or edited"
+        lines += ["", *wrapped(f"Both logs were replayed in the same way. No text was deleted {edited}.", width)]
     return ("\n".join(lines) + "\n").encode()
 
 
