@@ -469,14 +469,14 @@ def papers_with(place: int, style: str, number: int, rng: random.Random) -> str:
 
 
 def reaches_its_promise(log: Path, out: Path, kinds: set[str]) -> None:
-    found = summary(log, "--chat-template", "chatml", "-o", str(out))
-    assert {step["kind"] for step in found["steps"]} == kinds
-    slack = 16 * found["before"]["requests"]
-    assert found["after"]["aligned_tokens"] >= found["promised_aligned_tokens"] - slack
-    assert found["after"]["aligned_reuse"] > found["before"]["aligned_reuse"]
-    again = pl.audit(str(out), tokenizer="qwen3", chat_template="chatml")
-    assert again.totals.aligned_tokens == found["after"]["aligned_tokens"]
-    assert fixed(out, "--chat-template", "chatml").stdout.startswith(b"Nothing is gained")
+    # The vocabulary of Qwen takes Unicode forms for the same; this one does not.
+    given: dict[str, Any] = {"tokenizer": "o200k_base", "chat_template": "chatml"}
+    found = pl.fix(log, out, **given)
+    assert {step.kind for step in found.steps} == kinds
+    assert found.after.aligned_tokens >= found.promised_tokens - 16 * found.before.requests
+    assert found.after.aligned_reuse > found.before.aligned_reuse
+    assert pl.audit(str(out), **given).totals.aligned_tokens == found.after.aligned_tokens
+    assert not pl.fix(out, **given).steps
 
 
 @pytest.mark.parametrize("place", [-1, 0, 1, 2, 3, 4, 5])
@@ -484,22 +484,21 @@ def reaches_its_promise(log: Path, out: Path, kinds: set[str]) -> None:
 def test_papers_around_a_clock_stay_whole(role: str, place: int, tmp_path: Path) -> None:
     rng = random.Random(place)
     texts = [papers_with(place, "plain", number, rng) for number in range(16)]
-    log, out = (
-        written(tmp_path, [chat(text) if role == "system" else chat(RULES, text) for text in texts]),
-        tmp_path / "out.jsonl",
-    )
+    records = [chat(text) if role == "system" else chat(RULES, text) for text in texts]
+    log, out = written(tmp_path, records), tmp_path / "out.jsonl"
     reaches_its_promise(log, out, {"permuted", "clock"} if place >= 0 else {"permuted"})
-    for line, text in zip(out.read_text().splitlines(), texts, strict=True):
-        new = "\n".join([message["content"] for message in json.loads(line)["messages"]])
-        assert (
-            sorted(set(new.split("\n")) - set(RULES.split("\n")))
-            == sorted({*text.split("\n"), "Where is my parcel?"} - set(RULES.split("\n")))
-            or role == "user"
-        )
+    for line, record in zip(out.read_text().splitlines(), records, strict=True):
+        lines, was = lines_of(json.loads(line)), lines_of(record)
+        assert sorted(lines) == sorted(was)
         for letter in "ABCDE":
-            at = new.split("\n").index(f"[Paper {letter}]")
-            lines = new.split("\n")[at + 1 : at + 9]
-            assert all(one.startswith(f"{letter} says in line {count} ") for count, one in enumerate(lines))
+            at = lines.index(f"[Paper {letter}]")
+            assert lines[at : at + 9] == was[was.index(f"[Paper {letter}]") :][:9]
+
+
+def lines_of(record: dict[str, Any]) -> list[str]:
+    """The lines of a record that say something."""
+    lines = "\n".join([message["content"] for message in record["messages"]]).split("\n")
+    return [line for line in lines if line]
 
 
 @pytest.mark.parametrize(("style", "kinds"), [("json", {"permuted"}), ("numbered", {"permuted"}),
@@ -538,7 +537,7 @@ def test_moved_examples_are_put_in_order_with_all_that_is_theirs(tmp_path: Path)
 )
 def test_forms_as_shown_first(kind: str, form: Any, tmp_path: Path) -> None:
     rng = random.Random(kind)
-    text = "Caf\u00e9 of the na\u00efve: " + RULES.replace("parcel", "p\u00e4rcel")
+    text = f"Caf\u00e9 of the na\u00efve:\n{RULES}"
     records = [chat(text if not number else form(text, rng), f"Q{number}?") for number in range(12)]
     out = tmp_path / "out.jsonl"
     reaches_its_promise(written(tmp_path, records), out, {kind})

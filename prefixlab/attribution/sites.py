@@ -40,13 +40,18 @@ class Found(NamedTuple):
 
 class Place:
     """What stands between the runs `before` and `after` (None: the end of the piece) of pieces of one origin, which
-    are about one `tool` if they are about one at all."""
+    are about one `tool` if they are about one at all.
 
-    __slots__ = ("_hint", "after", "before", "families", "origin", "times", "tool", "wordings")
+    A line may stand in a piece several times, as one that closes each document: `nth` tells which `before` is."""
 
-    def __init__(self, origin: Origin, before: Run | None, after: Run | None, tool: str | None = None) -> None:
+    __slots__ = ("_hint", "after", "before", "families", "nth", "origin", "times", "tool", "wordings")
+
+    def __init__(
+        self, origin: Origin, before: Run | None, after: Run | None, tool: str | None = None, nth: int = 0
+    ) -> None:
         self.origin = origin
         self.tool = tool
+        self.nth = nth
         self.before = before
         self.after = after
         self.families: set[int] = set()
@@ -79,7 +84,10 @@ class Place:
 
     def _between(self, runs: tuple[Run, ...]) -> tuple[int, int] | None:
         try:
-            start = 0 if self.before is None else runs.index(self.before) + 1
+            start = 0
+            if self.before is not None:
+                for _ in range(self.nth + 1):
+                    start = runs.index(self.before, start) + 1
             end = len(runs) if self.after is None else runs.index(self.after, start)
         except ValueError:
             return None
@@ -234,7 +242,7 @@ class Places:
 
     def __init__(self, block_tokens: int) -> None:
         self._enough = max(block_tokens, 16)
-        self._places: dict[tuple[Origin, Run | None, Run | None, str | None], Place] = {}
+        self._places: dict[tuple[Origin, Run | None, Run | None, str | None, int], Place] = {}
         self.unnamed: set[int] = set()
         """Requests whose prefix ends for a reason that is no value: an order, blanks, a form."""
 
@@ -277,7 +285,7 @@ class Places:
         start, end = _widened(runs, difference.start, difference.end, skeleton)
         before = runs[start - 1] if start else None
         after = runs[end] if end < len(runs) else None
-        key = (piece.origin, before, after, tool)
+        key = (piece.origin, before, after, tool, runs[: start - 1].count(before) if before is not None else 0)
         place = self._places.get(key)
         if place is None:
             if len(self._places) >= MOST_PLACES or _is_reordered(prompt, found, difference):
