@@ -165,24 +165,27 @@ def _leave_to_one_cause(structures: Structures, sites: Located) -> None:
 
     Values between lines that move are found with the lines in order, so either may be the first as logged.
     """
-    broken: dict[int, tuple[Structural, tuple[int, int]]] = {}
+    ending = {number: one for one in structures.breaks for number in one.first}
+    places: dict[int, tuple[int, int]] = {}
     for (number, at), one in structures.key_of.items():
         comparison = structures.comparisons[number]
-        if comparison is not None and number not in broken and number in one.first:
+        if comparison is not None and ending.get(number) is one and number not in places:
             start = comparison.regions[at].start
             piece = comparison.mine.piece_at(start)
-            broken[number] = one, (piece, start - comparison.mine.firsts[piece])
+            places[number] = piece, start - comparison.mine.firsts[piece]
     for site, found in sites.items():
         for hole, requests in enumerate(site.first):
             kept = []
             for number in requests:
                 here = found[number]
-                if number not in broken:
+                if number not in places:
                     kept.append(number)
-                elif here is not None and (here.piece, here.start) <= broken[number][1]:
+                elif here is not None and (here.piece, here.start) <= places[number]:
                     kept.append(number)
-                    broken[number][0].first.remove(number)
+                    del ending[number]
             site.first[hole] = kept
+    for one in structures.breaks:
+        one.first = [number for number in one.first if number in ending]
 
 
 class _Climber:
