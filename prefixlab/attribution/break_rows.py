@@ -10,7 +10,7 @@ from prefixlab.attribution.quoting import quoted, shortened
 from prefixlab.attribution.severity import severity_of
 from prefixlab.attribution.sites import Located
 from prefixlab.attribution.structural_breaks import Structural
-from prefixlab.findings import Break, Field, Outcome
+from prefixlab.findings import Break, Field
 from prefixlab.records import Prompt
 
 VERSION = "prompt_version"
@@ -55,10 +55,9 @@ _ADVICE = {
 
 
 def break_row(
-    one: Structural, rank: int, gain: int, reached: Reached, prompts: Sequence[Prompt], outcomes: Sequence[Outcome]
+    one: Structural, rank: int, gain: int, reached: Reached, prompts: Sequence[Prompt], lost: Sequence[int]
 ) -> Break:
-    """The row of a structural break."""
-    lost = sum([outcomes[number].prompt_tokens - outcomes[number].raw_shared_tokens for number in one.first])
+    """The row of a structural break. `lost` are the tokens behind the first break of each request."""
     rate = len(one.requests) / (reached.warm or 1)
     severity = severity_of(gain / reached.prompt_tokens, rate, gain)
     if one.kind == "history_rewritten" and _is_once(one, prompts):
@@ -68,7 +67,7 @@ def break_row(
         kind=one.kind,
         path=one.path,
         requests=len(one.requests),
-        lost_tokens=lost,
+        lost_tokens=sum([lost[number] for number in one.first]),
         recoverable_tokens=gain,
         reuse_after_fix=reached.reuse,
         cached_reuse_after_fix=reached.cached_reuse,
@@ -86,7 +85,7 @@ def version_row(
     rank: int,
     reached: Reached,
     prompts: Sequence[Prompt],
-    outcomes: Sequence[Outcome],
+    lost: Sequence[int],
     sites: Located,
 ) -> Break:
     """The row of a new version of the prompt: all values that changed with it."""
@@ -100,7 +99,7 @@ def version_row(
         kind=VERSION,
         path=origin.path,
         requests=max([hole.site.broken[hole.number] for hole in version.holes]),
-        lost_tokens=sum([outcomes[one].prompt_tokens - outcomes[one].raw_shared_tokens for one in first]),
+        lost_tokens=sum([lost[one] for one in first]),
         recoverable_tokens=0,
         reuse_after_fix=reached.reuse,
         cached_reuse_after_fix=reached.cached_reuse,

@@ -81,7 +81,7 @@ class Climbing(NamedTuple):
             before, best = best, better
             if gain:
                 use = FixedReuse(sum(best), 0, use.prompt_tokens) if self.serve is None else self.serve(replayed.log)
-                reached = Climbed(steps, len(steps) + 1, best, replayed.shared_tokens, reached.use, paying)
+                reached = Climbed(steps, len(steps) + 1, best, climber.shared(replayed), reached.use, paying)
             # Some requests win by a fix and others lose by it: it pays if the log as a whole has won.
             pays = sum(aligned) > most
             together = [*together, cause] if isinstance(cause, Hole) else []
@@ -108,31 +108,69 @@ class Climber:
         self._targets = targets
         self._restorer = Restorer(log.prompts, log.structures, log.encode)
         self._undone: list[Structural] = []
+        self._restored: Sequence[Prompt] = log.prompts
         self.replay = FixReplay(log.prompts, log.sites, log.engine, log.encode, cuts=log.cuts)
+        self._kept = [0] * len(log.prompts)
+        """Tokens of additions that the restored history of each request keeps."""
 
     def fix(self, cause: Hole | Structural, best: Sequence[int]) -> tuple[Target, Replayed]:
         """Fix a cause beside those before it."""
         if isinstance(cause, Hole):
             return self.replay.fix(cause, TRIAL_REQUESTS, best, self._targets.get(cause))
-        log = self._log
+        log, before, kept = self._log, self._restored, self._kept
         self._undone.append(cause)
-        restored = self._restorer.restored(self._undone)
-        sites = relocated(log.sites, log.prompts, restored, log.families.numbers)
-        self.replay = FixReplay(restored, sites, log.engine, log.encode, cuts=log.cuts, fixed=self.replay.fixed)
-        return "own", self.replay.again()
+        replayed = self._undo()
+        if cause.moved:
+            # An addition at the head of the newest message is gone from there a turn later. It can be set behind its
+            # message, or kept there as the earlier request had it. A history that keeps it has tokens that the request
+            # as logged has not: those are no gain, only what is reused of the request as logged counts. So both ways
+            # give the message, and keeping it gives also what stands behind it: the template's few tokens, and the
+            # answer where that was generated from it. It is kept where that is more than a block a request; for less
+            # no history need grow.
+            behind = self._gained(best, replayed)
+            cause.is_kept = True
+            grown = self._undo()
+            pairs = zip(kept, self._restored, before, strict=True)
+            self._kept = [more + max(one.token_count - other.token_count, 0) for more, one, other in pairs]
+            if self._gained(best, grown) > behind + log.engine.granularity * len(cause.requests):
+                return "own", grown
+            cause.is_kept, self._kept = False, kept
+            replayed = self._undo()
+        return "own", replayed
+
+    def _undo(self) -> Replayed:
+        """Replay the log with the breaks undone so far, beside the holes that are fixed."""
+        log = self._log
+        self._restored = self._restorer.restored(self._undone)
+        sites = relocated(log.sites, log.prompts, self._restored, log.families.numbers)
+        fixed = self.replay.fixed
+        self.replay = FixReplay(self._restored, sites, log.engine, log.encode, cuts=log.cuts, fixed=fixed)
+        return self.replay.again()
+
+    def _gained(self, best: Sequence[int], replayed: Replayed) -> int:
+        return sum(map(max, best, self.aligned(replayed)))
+
+    def shared(self, replayed: Replayed) -> list[int]:
+        """What every request as logged shares."""
+        return [max(tokens - kept, 0) for tokens, kept in zip(replayed.shared_tokens, self._kept, strict=True)]
 
     def aligned(self, replayed: Replayed) -> list[int]:
         """What an unlimited cache reuses of every request, at most what its length as logged allows."""
-        engine, outcomes = self._log.engine, self._log.outcomes
-        step = engine.granularity
-        aligned = [
-            min(tokens, max(outcome.prompt_tokens - 1, 0) // step * step)
-            for tokens, outcome in zip(replayed.aligned_tokens, outcomes, strict=True)
-        ]
-        if not engine.is_rule_exact:
+        log = self._log
+        step = log.engine.granularity
+        rounded = log.engine.aligned_tokens
+        aligned = []
+        for number, (tokens, outcome) in enumerate(zip(replayed.aligned_tokens, log.outcomes, strict=True)):
+            most, kept = outcome.prompt_tokens, self._kept[number]
+            if kept and log.engine.is_rule_exact:
+                tokens = rounded(min(max(replayed.shared_tokens[number] - kept, 0), most), most)
+            elif kept:
+                tokens = max(tokens - kept, 0) // step * step
+            aligned.append(min(tokens, max(most - 1, 0) // step * step))
+        if not log.engine.is_rule_exact:
             return aligned
         # What is shared no further than as logged is not won by a fix, whatever the engine denies of it.
         return [
             tokens if shared > outcome.raw_shared_tokens else min(tokens, outcome.aligned_tokens)
-            for tokens, shared, outcome in zip(aligned, replayed.shared_tokens, outcomes, strict=True)
+            for tokens, shared, outcome in zip(aligned, self.shared(replayed), log.outcomes, strict=True)
         ]

@@ -9,7 +9,7 @@ from prefixlab.attribution.fix_replay import Encode, Hole, Target
 from prefixlab.attribution.severity import severity_of
 from prefixlab.attribution.sites import Found
 from prefixlab.attribution.value_kinds import kind_of
-from prefixlab.findings import Alternative, Field, Outcome
+from prefixlab.findings import Alternative, Field
 from prefixlab.records import TOKEN_BYTES, Origin, Prompt
 
 EXAMPLES = 3
@@ -47,14 +47,14 @@ def field_row(
     rank: int,
     reached: Reached,
     prompts: Sequence[Prompt],
-    outcomes: Sequence[Outcome],
+    lost: Sequence[int],
     found: Sequence[Found | None],
     encode: Encode,
     partner: str,
     alternatives: tuple[Alternative, ...] = (),
 ) -> Field:
-    """The row of a value. `found` is where its site stands in each prompt; `partner` names the value without which this
-    one wins nothing."""
+    """The row of a value. `lost` are the tokens behind the first break of each request; `found` is where its site
+    stands in each prompt; `partner` names the value without which this one wins nothing."""
     hole = step.hole
     site, number = hole
     standing = [(prompt, one) for prompt, one in zip(prompts, found, strict=True) if one is not None]
@@ -78,7 +78,7 @@ def field_row(
         requests=site.broken[number],
         distinct_values=len(distinct),
         examples=tuple([value.strip()[:200] for value in distinct[:EXAMPLES]]),
-        lost_tokens=sum([outcomes[one].prompt_tokens - outcomes[one].raw_shared_tokens for one in first]),
+        lost_tokens=sum([lost[one] for one in first]),
         recoverable_tokens=step.gain,
         reuse_after_fix=reached.reuse,
         cached_reuse_after_fix=reached.cached_reuse,

@@ -55,6 +55,8 @@ class Ladder(NamedTuple):
     shared_if_fixed: list[int]
     field_of: dict[int, str]
     """Request number to the name of the field, or the kind of the break, at which its prefix ends."""
+    behind: Sequence[int]
+    """The tokens behind the first break of each request."""
     if_fixed: FixedReuse
     """The whole log with all causes fixed that pay and are not known."""
     targets: Mapping[Hole, Target]
@@ -74,15 +76,17 @@ def climb(
     encode: Encode,
     *,
     cuts: bool,
+    behind: Callable[[Sequence[int], Sequence[int]], Sequence[int]],
     serve: Callable[[FixedLog], FixedReuse] | None = None,
     written: int = 0,
     known: KnownValues = NOTHING_KNOWN,
 ) -> Ladder:
     """Find the causes of a log's misses and measure what fixing them gives, front to back.
 
-    `cuts` says that text may be encoded piecewise at any blank behind a non-blank. `serve` serves a log with
-    fixes; None where all that is aligned is cached. `written` is what the log as it is writes to the cache. `known`
-    causes are fixed last, so that no other row's figures count on a fix that nobody is going to make.
+    `cuts` says that text may be encoded piecewise at any blank behind a non-blank. `behind` tells the tokens behind the
+    first break of each request, given what each could reuse and what it shares with all causes fixed. `serve` serves a
+    log with fixes; None where all that is aligned is cached. `written` is what the log as it is writes to the cache.
+    `known` causes are fixed last, so that no other row's figures count on a fix that nobody is going to make.
     """
     partners = partners_of(matches, families.numbers)
     places = collect_places(prompts, partners, families, engine.granularity)
@@ -98,6 +102,7 @@ def climb(
     versions = versions_of(sites, prompts, sessions)
     candidates, left_out = _candidates(sites, structures, outcomes, versions)
     causes = _known_last(candidates, sites, known)
+    _leave_to_one_cause(structures, sites)
     climbing = Climbing(prompts, families, outcomes, engine, encode, cuts, sites, structures, serve, written)
     climbed, climber = climbing.climb(causes)
     settled = {step.cause for step in climbed.steps if isinstance(step.cause, Hole) and not step.is_known}
@@ -111,13 +116,15 @@ def climb(
         return climber.aligned(replayed), None if serve is None else serve(replayed.log).cached_tokens
 
     alternatives = alternatives_of(climbed.paying, sessions, measure, _prompt_tokens(outcomes))
-    rows = _rows(steps, rest, still, families.numbers, outcomes, found, encode, alternatives, versions)
+    lost = behind(climbed.aligned_tokens, climbed.shared_tokens)
+    rows = _rows(steps, rest, still, families.numbers, outcomes, lost, found, encode, alternatives, versions)
     return Ladder(
         tuple([row for row in rows if isinstance(row, Field)]),
         tuple([row for row in rows if isinstance(row, Break)]),
         climbed.aligned_tokens,
         climbed.shared_tokens,
         _field_of(steps, rest, versions),
+        lost,
         climbed.use,
         {step.cause: step.target for step in steps if isinstance(step.cause, Hole)},
         sites,
@@ -130,6 +137,34 @@ def _in_one_order(prompts: Sequence[Prompt], structures: Structures, encode: Enc
     """The prompts with the lines that change their places in one order; the same prompts where there are none."""
     moving = [one for one in structures.breaks if one.lines]
     return Restorer(prompts, structures, encode).restored(moving) if moving else prompts
+
+
+def _leave_to_one_cause(structures: Structures, sites: Located) -> None:
+    """Leave each request whose prefix ends both at a structural break and at a value to the one that stands first.
+
+    Values between lines that move are found with the lines in order, so either may be the first as logged.
+    """
+    ending = {number: one for one in structures.breaks for number in one.first}
+    places: dict[int, tuple[int, int]] = {}
+    for (number, at), one in structures.key_of.items():
+        comparison = structures.comparisons[number]
+        if comparison is not None and ending.get(number) is one and number not in places:
+            start = comparison.regions[at].start
+            piece = comparison.mine.piece_at(start)
+            places[number] = piece, start - comparison.mine.firsts[piece]
+    for site, found in sites.items():
+        for hole, requests in enumerate(site.first):
+            kept = []
+            for number in requests:
+                here = found[number]
+                if number not in places:
+                    kept.append(number)
+                elif here is not None and (here.piece, here.start) <= places[number]:
+                    kept.append(number)
+                    del ending[number]
+            site.first[hole] = kept
+    for one in structures.breaks:
+        one.first = [number for number in one.first if number in ending]
 
 
 def _prompt_tokens(outcomes: Sequence[Outcome]) -> int:
@@ -180,6 +215,7 @@ def _rows(
     prompts: Sequence[Prompt],
     families: Sequence[int],
     outcomes: Sequence[Outcome],
+    lost: Sequence[int],
     sites: Located,
     encode: Encode,
     alternatives: Mapping[Hole, tuple[Alternative, ...]],
@@ -201,21 +237,21 @@ def _rows(
             (reused + recovered) / prompt_tokens, cached / prompt_tokens, prompt_tokens, warm, is_worth_it
         )
         if isinstance(cause, Structural):
-            rows.append(break_row(cause, at + 1, gain, reached, prompts, outcomes))
+            rows.append(break_row(cause, at + 1, gain, reached, prompts, lost))
             continue
         after = steps[at + 1].cause if at + 1 < len(steps) else None
         is_followed = isinstance(after, Hole) and steps[at + 1].is_known == steps[at].is_known
         partner = name_of(after) if isinstance(after, Hole) and is_followed and not gain else ""
         step = FieldStep(cause, target, gain)
         less = alternatives.get(cause, ())
-        row = field_row(step, at + 1, reached, prompts, outcomes, sites[cause.site], encode, partner, less)
+        row = field_row(step, at + 1, reached, prompts, lost, sites[cause.site], encode, partner, less)
         rows.append(tool_text_row(row) if row.level == "tools_changed" else row)
     reached = Reached((reused + recovered) / prompt_tokens, cached / prompt_tokens, prompt_tokens, warm)
     for version in versions:
-        rows.append(version_row(version, len(rows) + 1, reached, prompts, outcomes, sites))
+        rows.append(version_row(version, len(rows) + 1, reached, prompts, lost, sites))
     for left in rest:
         if isinstance(left.cause, Structural) and left.cause.first:
-            rows.append(break_row(left.cause, len(rows) + 1, 0, reached, prompts, outcomes))
+            rows.append(break_row(left.cause, len(rows) + 1, 0, reached, prompts, lost))
     return rows
 
 
