@@ -162,7 +162,9 @@ class _Explained:
             return None
         pair = [self._prompts[other], self._prompt]
         outcomes = [self._found.outcomes[other], self._found.outcomes[self._number]]
-        merged = boundary_break(pair, [Match(0, None), Match(self._match.shared, 0)], outcomes, self._names.decode, 1)
+        merged = boundary_break(
+            pair, [Match(0, None), Match(self._match.shared, 0)], outcomes, [0, 0], self._names.decode, 1
+        )
         # The figures of the row are the log's; what is this request's own is the evidence.
         rows_of_kind = [row for row in report.breaks if merged is not None and row.kind == merged.kind]
         return Cause(replace(rows_of_kind[0], evidence=merged.evidence)) if merged and rows_of_kind else None

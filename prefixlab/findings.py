@@ -82,6 +82,20 @@ class Totals:
 
 
 @dataclass(frozen=True, slots=True)
+class Alternative:
+    """Less than the fix of a field, in place of it: what stays of the value where it stands, and what that gives.
+
+    `what` is `date` (a clock's day alone), `once_a_session` (the first value of each session) or `tool_call` (nothing:
+    the model asks for the value when it needs it, and the answer stays in the history).
+    """
+
+    what: str
+    recoverable_tokens: int
+    reuse_after: float
+    cached_reuse_after: float
+
+
+@dataclass(frozen=True, slots=True)
 class Field:
     """A volatile value inside a text: prompts of one family part at it while the text behind it is the same again."""
 
@@ -102,6 +116,7 @@ class Field:
     severity: str
     confidence: str
     advice: str
+    alternatives: tuple[Alternative, ...] = ()
     pays: bool = True
     """Whether the log as a whole wins by the fix, not only some of its requests."""
     ignored: bool = False

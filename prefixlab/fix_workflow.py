@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import BinaryIO
+from types import MappingProxyType
+from typing import BinaryIO, NamedTuple
 
 from prefixlab import __version__
 from prefixlab.attribution.fix_replay import Hole, Target
@@ -15,7 +17,17 @@ from prefixlab.errors import PrefixlabError
 from prefixlab.findings import Break, Field
 from prefixlab.fixed_summary import FixedStep, FixSummary, Place, Unfixed
 from prefixlab.intake import Progress, quiet
-from prefixlab.log_fixes import Fixed, LogFixes, Made, Numbering, Wanted, totals_of
+from prefixlab.log_fixes import (
+    RESTORED,
+    FixableLog,
+    Fixed,
+    LogFixes,
+    Made,
+    Numbering,
+    RestoredLog,
+    Wanted,
+    totals_of,
+)
 from prefixlab.log_rewriting.orders import KINDS
 from prefixlab.readers.rewriting import WritableLog
 from prefixlab.readers.sources import ending
@@ -29,6 +41,7 @@ _NOT_TOUCHED = {
     "turn_rerendered": "the chat template or the client writes a turn in another way once it is history",
     "moving_suffix": "text that moves with the newest turn is the client's to place",
     "boundary_token": "there is nothing to fix in the prompt",
+    "prompt_version": "there is nothing to fix in the prompt",
     "namespace": "there is nothing to fix in the prompt",
     "replica": "there is nothing to fix in the prompt",
     "expired": "there is nothing to fix in the prompt",
@@ -36,10 +49,13 @@ _NOT_TOUCHED = {
     "retokenised": "the answer's ids are not in the text",
     "double_bos": "the template or the client writes the second one",
     "head_parameter": "a request's parameters are not changed",
-    "whitespace": "the blanks of a text are not edited",
-    "unicode_form": "the characters of a text are not edited",
 }
 """Kinds of breaks that a log's text cannot heal, and why."""
+
+WRITABLE = (*KINDS, *[kind for kind in RESTORED if kind not in KINDS])
+"""Kinds of breaks that a log can have put right."""
+
+_NOTHING: Mapping[str, Set[int]] = MappingProxyType({})
 
 _NOT_ASKED = "not asked for"
 _GAINS_NOTHING = "putting it right in the log gains nothing"
@@ -82,13 +98,13 @@ def fix(
     logged = WritableLog(log, options, input_format=settings.input_format, skip_bad=settings.skip_bad, stdin=stdin)
     if destination is not None:
         _check_ending(logged, destination)
-    numbering = Numbering()
-    analysis = analyse(numbering.requests(logged.records()), settings, progress=progress)
-    notes = (*analysis.taken.notes, *analysis.models.notes())
-    fixes = LogFixes(logged, settings, analysis, numbering, progress)
-    choice = _Choice(fixes, settings, analysis)
+    first = _attempt(logged, settings, progress)
+    analysis, choice = first.analysis, first.choice
     before = totals_of(analysis.outcomes, analysis.families.numbers)
-    wanted, after, made = choice.best()
+    best = first
+    if first.fixed.totals.aligned_tokens < choice.promised:
+        best = _with_orders_first(logged, settings, progress, first)
+    after = best.fixed.totals
     written_to = None
     is_gain = (
         after.aligned_tokens > before.aligned_tokens
@@ -96,25 +112,76 @@ def fix(
         and after.cached_tokens >= before.cached_tokens
     )
     if is_gain and destination is not None:
-        after = fixes.write(wanted, destination, after)
+        after = best.fixes.write(best.fixed.wanted, destination, after)
         written_to = destination.named
     if not is_gain:
-        wanted, after, made = Wanted({}, ()), before, Made()
+        best = first._replace(fixed=Fixed(Wanted({}, ()), before, Made()))
+        after = before
     return FixSummary(
         version=__version__,
         log=os.path.basename(logged.path) if os.path.isabs(logged.path) else logged.path,
         written_to=written_to,
-        records=fixes.records,
-        changed_records=made.records,
+        records=first.fixes.records,
+        changed_records=len(best.changed),
         skipped=logged.skipped,
         before=before,
         after=after,
         promised_tokens=choice.promised,
         has_cache=analysis.deployment.is_limited,
-        steps=choice.steps(wanted, made),
-        unfixed=choice.unfixed(wanted, made),
-        notes=notes,
+        steps=best.choice.steps(best.fixed, best.restored),
+        unfixed=best.choice.unfixed(best.fixed, best.restored),
+        notes=(*analysis.taken.notes, *analysis.models.notes()),
     )
+
+
+class _Attempt(NamedTuple):
+    """A log analysed, and the steps of its ladder that pay once they are written."""
+
+    analysis: Analysis
+    numbering: Numbering
+    fixes: LogFixes
+    choice: _Choice
+    fixed: Fixed
+    restored: Mapping[str, Set[int]]
+    """Kinds that were put right before that, with the numbers of the records."""
+
+    @property
+    def changed(self) -> set[int]:
+        """The numbers of the records that are other than logged."""
+        return self.fixed.made.records.union(*self.restored.values())
+
+
+def _attempt(
+    log: FixableLog, settings: FixSettings, progress: Progress, restored: Mapping[str, Set[int]] = _NOTHING
+) -> _Attempt:
+    numbering = Numbering()
+    analysis = analyse(numbering.requests(log.records()), settings, progress=progress)
+    fixes = LogFixes(log, settings, analysis, numbering, progress)
+    choice = _Choice(fixes, settings, analysis)
+    return _Attempt(analysis, numbering, fixes, choice, choice.best(), restored)
+
+
+def _with_orders_first(log: WritableLog, settings: FixSettings, progress: Progress, first: _Attempt) -> _Attempt:
+    """The log with orders and forms put right as the ladder does it, then read again: a value between lines that moved
+    is found where it then is. The attempt without that, if it reuses as much."""
+
+    def attempt(kinds: Sequence[str]) -> _Attempt:
+        restored = RestoredLog(log, first.analysis, first.numbering, kinds)
+        return _attempt(restored, settings, progress, restored.changed)
+
+    best = first
+    kinds = first.choice.restorable()
+    if kinds:
+        best = _more(attempt(kinds), best)
+    for kind in kinds if len(kinds) > 1 and best is not first else ():
+        fewer = attempt([other for other in kinds if other != kind])
+        if fewer.fixed.totals.aligned_tokens >= best.fixed.totals.aligned_tokens:
+            best, kinds = fewer, [other for other in kinds if other != kind]
+    return best
+
+
+def _more(one: _Attempt, best: _Attempt) -> _Attempt:
+    return one if one.fixed.totals.aligned_tokens > best.fixed.totals.aligned_tokens else best
 
 
 def _check_ending(log: WritableLog, destination: Destination) -> None:
@@ -144,6 +211,11 @@ class _Choice:
         self._rows: dict[Hole, Field | Break] = dict(zip(ladder.targets, rows, strict=False))
         self._reordered = [hole for hole in self._rows if is_reordered_text(hole, ladder.sites, analysis.prompts)]
 
+    def restorable(self) -> list[str]:
+        """Kinds asked for by which the ladder wins something, in the order in which they are put right."""
+        winning = {row.kind for row in self._report.breaks if row.recoverable_tokens}
+        return [kind for kind in RESTORED if kind in winning and self._is_asked_for(kind)]
+
     def _wanted(self) -> Wanted:
         """The steps asked for.
 
@@ -158,10 +230,10 @@ class _Choice:
         asked = {name.casefold() for name in self._settings.only}
         names = [_name(row) for row in self._rows.values()]
         for name in self._settings.only:
-            if name.casefold() not in {known.casefold() for known in (*names, *KINDS)}:
+            if name.casefold() not in {known.casefold() for known in (*names, *WRITABLE)}:
                 told = [] if self._settings.hides_names else list(dict.fromkeys(names))
                 raise PrefixlabError(
-                    f"--only {name!r} is no step of this log's ladder", f"Give one of {', '.join([*told, *KINDS])}"
+                    f"--only {name!r} is no step of this log's ladder", f"Give one of {', '.join([*told, *WRITABLE])}"
                 )
         kept = {hole: target for hole, target in targets.items() if _name(self._rows[hole]).casefold() in asked}
         return Wanted(kept, tuple([kind for kind in KINDS if kind in asked]))
@@ -177,7 +249,7 @@ class _Choice:
             # Where orders are put right as well, a text may have been taken for a value that only changed its place.
             if hole in best.wanted.targets and (best.made.orders or not row.pays):
                 best = _if_as_good(self._fixes.replayed(best.wanted.without(hole)), best)
-        for kind in [kind for kind in best.wanted.orders if best.made.orders[kind]]:
+        for kind in [kind for kind in best.wanted.orders if kind in best.made.orders]:
             others = tuple([other for other in best.wanted.orders if other != kind])
             best = _if_as_good(self._fixes.replayed(best.wanted._replace(orders=others)), best)
         # The ladder's replay sets a value at the end of what the template makes of its message; in the log it stands
@@ -202,12 +274,13 @@ class _Choice:
     @property
     def promised(self) -> int:
         """Aligned tokens of the log with all that a log can have fixed, by the ladder's own replay."""
-        rows = [row.recoverable_tokens for row in self._report.breaks if row.kind in KINDS]
+        rows = [row.recoverable_tokens for row in self._report.breaks if row.kind in WRITABLE]
         rows += [row.recoverable_tokens for hole, row in self._rows.items() if self._is_value_of_log(hole)]
         return self._report.totals.aligned_tokens + sum(rows)
 
-    def steps(self, wanted: Wanted, made: Made) -> tuple[FixedStep, ...]:
+    def steps(self, fixed: Fixed, restored: Mapping[str, Set[int]]) -> tuple[FixedStep, ...]:
         """What a written log has."""
+        wanted, _, made = fixed
         found = [
             FixedStep(
                 _name(self._rows[hole]),
@@ -220,21 +293,22 @@ class _Choice:
             for hole, target in wanted.targets.items()
             if made.fields[hole]
         ]
+        orders = _records_of(fixed, restored)
         found += [
-            FixedStep(kind, kind, "", "order_shown_first", made.orders[kind], 0)
-            for kind in wanted.orders
-            if made.orders[kind]
+            FixedStep(kind, kind, "", "order_shown_first", len(orders[kind]), 0) for kind in WRITABLE if orders[kind]
         ]
         return tuple(found)
 
-    def unfixed(self, wanted: Wanted, made: Made) -> tuple[Unfixed, ...]:
+    def unfixed(self, fixed: Fixed, restored: Mapping[str, Set[int]]) -> tuple[Unfixed, ...]:
         """What it has not, and why."""
+        wanted, _, made = fixed
         rows = [
             Unfixed(_name(row), row.kind, self._why_not(hole))
             for hole, row in self._rows.items()
             if hole not in wanted.targets or not made.fields[hole]
         ]
-        known = {*[kind for kind in wanted.orders if made.orders[kind]], "tool_text"}
+        orders = _records_of(fixed, restored)
+        known = {*[kind for kind in WRITABLE if orders[kind]], "tool_text"}
         rows += [
             Unfixed(row.kind, row.kind, self._why_left(row)) for row in self._report.breaks if row.kind not in known
         ]
@@ -252,7 +326,7 @@ class _Choice:
         return _GAINS_NOTHING if not self._rows[hole].recoverable_tokens else _NOT_DONE
 
     def _why_left(self, row: Break) -> str:
-        if row.kind in KINDS and not self._is_asked_for(row.kind):
+        if row.kind in WRITABLE and not self._is_asked_for(row.kind):
             return _NOT_ASKED
         return _NOT_TOUCHED.get(row.kind, _NOT_DONE if row.recoverable_tokens else _GAINS_NOTHING)
 
@@ -262,6 +336,11 @@ class _Choice:
     def _is_asked_for(self, name: str) -> bool:
         only = self._settings.only
         return not only or name.casefold() in [asked.casefold() for asked in only]
+
+
+def _records_of(fixed: Fixed, restored: Mapping[str, Set[int]]) -> dict[str, set[int]]:
+    """The numbers of the records in which each kind was put right."""
+    return {kind: {*fixed.made.orders.get(kind, ()), *restored.get(kind, ())} for kind in WRITABLE}
 
 
 def _if_as_good(fewer: Fixed, best: Fixed) -> Fixed:

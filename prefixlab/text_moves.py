@@ -1,4 +1,5 @@
-"""What a fix does to the texts of one request, in terms of its body: what is cut out, and behind which text it goes."""
+"""What a fix does to the texts of one request, in terms of its body: what is cut out and where it goes, what is written
+in another form, what is put in another order."""
 
 from __future__ import annotations
 
@@ -34,3 +35,18 @@ class Unmovable(NamedTuple):
     """Values that stand where no log can change them: in text of the chat template."""
 
     steps: tuple[int, ...]
+
+
+class TextEdit(NamedTuple):
+    """A stretch of a text that is written otherwise."""
+
+    cut: Cut
+    text: str
+
+
+class ListOrder(NamedTuple):
+    """Elements of the list at `path`, from number `first` on, in another order."""
+
+    path: str
+    first: int
+    order: tuple[int, ...]

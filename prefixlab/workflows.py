@@ -13,8 +13,8 @@ from prefixlab.attribution.families import Families, families_of
 from prefixlab.attribution.known_values import KnownValues
 from prefixlab.attribution.ladder import MOST_FIELDS, Ladder, climb
 from prefixlab.attribution.long_lines import families_of_alike_lines
-from prefixlab.attribution.losses import losses_of
-from prefixlab.attribution.outer_causes import outer_breaks
+from prefixlab.attribution.losses import losses_of, lost_by_cause
+from prefixlab.attribution.outer_causes import Foreign, foreign_tokens, outer_breaks
 from prefixlab.bill import UNPRICED, Bill, PromptTokens, Rates, input_bill
 from prefixlab.contracts import Engine
 from prefixlab.deployments import Deployment, Served, deployment_of, engine_of, serve_fixed, serve_log
@@ -42,6 +42,7 @@ class Analysis(NamedTuple):
     served: Served
     families: Families
     outcomes: Sequence[Outcome]
+    foreign: Foreign
     ladder: Ladder
     losses: Sequence[Losses]
 
@@ -73,6 +74,14 @@ def analyse(
     families = families_of(prompts, matches, settings.family)
     outcomes = _outcomes(prompts, matches, served, engine)
     again = partial(serve_fixed, deployment) if deployment.is_limited else None
+    foreign = foreign_tokens(prompts, outcomes, engine)
+
+    def losses_if(aligned: Sequence[int], shared: Sequence[int]) -> list[Losses]:
+        return [
+            losses_of(outcome, marks.local, marks.alive, most, known, engine)
+            for outcome, marks, most, known in zip(outcomes, served.marks, aligned, shared, strict=True)
+        ]
+
     ladder = climb(
         prompts,
         matches,
@@ -81,17 +90,14 @@ def analyse(
         engine,
         models.encode,
         cuts=models.cuts,
+        behind=lambda aligned, shared: lost_by_cause(outcomes, losses_if(aligned, shared), foreign.tokens)[0],
         serve=again,
         written=served.written_tokens,
         known=KnownValues(settings.ignore),
     )
-    losses = [
-        losses_of(outcome, marks.local, marks.alive, aligned, shared, engine)
-        for outcome, marks, aligned, shared in zip(
-            outcomes, served.marks, ladder.aligned_if_fixed, ladder.shared_if_fixed, strict=True
-        )
-    ]
-    return Analysis(models, taken, matches, deployment, served, families, outcomes, ladder, losses)
+    losses = losses_if(ladder.aligned_if_fixed, ladder.shared_if_fixed)
+    foreign = foreign._replace(tokens=lost_by_cause(outcomes, losses, foreign.tokens)[1])
+    return Analysis(models, taken, matches, deployment, served, families, outcomes, foreign, ladder, losses)
 
 
 def audit(
@@ -113,14 +119,15 @@ def audit(
 
 def report_of(found: Analysis, settings: AuditSettings) -> Report:
     """The report of an analysed log."""
-    models, taken, matches, deployment, served, families, outcomes, ladder, losses = found
+    models, taken, matches, deployment, served, families, outcomes, foreign, ladder, losses = found
     prompts = taken.prompts
     engine = deployment.engine
     rank = len(ladder.fields) + len(ladder.breaks) + 1
-    boundary = boundary_break(prompts, matches, outcomes, models.decode, rank)
+    unnamed = [0 if number in ladder.field_of else tokens for number, tokens in enumerate(ladder.behind)]
+    boundary = boundary_break(prompts, matches, outcomes, unnamed, models.decode, rank)
     warm = _warm(outcomes, prompts, families.numbers)
     inner = ladder.breaks if boundary is None else (*ladder.breaks, boundary)
-    outer = outer_breaks(prompts, outcomes, losses, engine, warm.requests, len(ladder.fields) + len(inner) + 1)
+    outer = outer_breaks(foreign, outcomes, losses, engine, warm.requests, len(ladder.fields) + len(inner) + 1)
     known = KnownValues(settings.ignore)
     breaks = (*inner, *outer)
     left_out = _left_out(ladder, prompts, families)

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import prefixlab as pl
 from tests.command import prefixlab
 
 TRACES = Path(__file__).parent / "traces"
@@ -425,3 +426,26 @@ def test_a_tokenizer_for_a_model_that_no_request_has_is_told(tmp_path: Path) -> 
     assert any("`other`" in note for note in run["notes"])
     assert not any("`m`" in note for note in audited(log, "--tokenizer", "m=qwen3")["notes"])
     assert "--by" in refused("audit", log, "--tokenizer", "qwen3", "--by", "")
+
+
+def test_tool_calls_in_an_openai_log_are_no_break() -> None:
+    """The layout that stands in for OpenAI's own makes none: a log that only grows is certified."""
+    messages: list[dict[str, Any]] = [{"role": "system", "content": "Answer from the catalogue. " * 30}]
+    records = []
+    for turn in range(6):
+        call = {
+            "id": f"c{turn}",
+            "type": "function",
+            "function": {"name": "search", "arguments": f'{{"q": "tent {turn}"}}'},
+        }
+        messages.append({"role": "user", "content": f"Is tent number {turn} in stock, and what does it cost?"})
+        records.append({"model": "gpt-4o", "messages": list(messages)})
+        messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
+        messages.append(
+            {"role": "tool", "tool_call_id": f"c{turn}", "content": f"{turn} pieces at {turn * 7 + 100} EUR"}
+        )
+        records.append({"model": "gpt-4o", "messages": list(messages)})
+        messages.append({"role": "assistant", "name": "seller", "content": f"Yes, there are {turn} of them."})
+    report = pl.audit(records, tokenizer="o200k_base")
+    assert (report.fields, report.breaks, report.losses.volatile) == ((), (), 0)
+    assert report.notes[0].startswith("Append-only: 11 requests begin with all of an earlier one's text.")

@@ -7,6 +7,7 @@ import json
 import os
 import random
 import sys
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -440,3 +441,113 @@ def test_a_log_that_stays_short_of_what_audit_measured_says_so(tmp_path: Path) -
     said = "not all of it was reached" in " ".join(done.split())
     assert said == (falls_short >= 0.02 * found["after"]["prompt_tokens"] and bool(found["steps"]))
     assert "gains nothing" not in done or not falls_short
+
+
+# --- orders and forms shown first -------------------------------------------------------------------------------------
+
+
+def papers_with(place: int, style: str, number: int, rng: random.Random) -> str:
+    """Papers in another order each time; several have a line in common, and each is told by its own head."""
+    papers = [
+        [f"[Paper {letter}]", *[f"{letter} says in line {line} that parcel {line * 7} is kept." for line in range(8)],
+         "Source: the archive"]
+        for letter in "ABCDE"
+    ]  # fmt: skip
+    if number:
+        rng.shuffle(papers)
+    texts = ["\n".join(paper) for paper in papers]
+    if style == "json":
+        listed = [{"id": paper[0], "text": " ".join(paper[1:])} for paper in papers]
+        return f"Papers: {json.dumps(listed)}\n{RULES}"
+    if style == "numbered":
+        texts = [f"Place {at + 1}:\n{text}" for at, text in enumerate(texts)]
+    if style == "scored":
+        texts = [f"{text}\nScore: {rng.random():.4f}" for text in texts]
+    if place >= 0:
+        texts.insert(place, f"Retrieved at 2026-03-01T10:{number:02d}:{rng.randint(10, 59)}Z")
+    return "\n\n".join(["Answer from the papers.", *texts, RULES])
+
+
+def reaches_its_promise(log: Path, out: Path, kinds: set[str]) -> None:
+    # The vocabulary of Qwen takes Unicode forms for the same; this one does not.
+    given: dict[str, Any] = {"tokenizer": "o200k_base", "chat_template": "chatml"}
+    found = pl.fix(log, out, **given)
+    assert {step.kind for step in found.steps} == kinds
+    assert found.after.aligned_tokens >= found.promised_tokens - 16 * found.before.requests
+    assert found.after.aligned_reuse > found.before.aligned_reuse
+    assert pl.audit(str(out), **given).totals.aligned_tokens == found.after.aligned_tokens
+    assert not pl.fix(out, **given).steps
+
+
+@pytest.mark.parametrize("place", [-1, 0, 1, 2, 3, 4, 5])
+@pytest.mark.parametrize("role", ["system", "user"])
+def test_papers_around_a_clock_stay_whole(role: str, place: int, tmp_path: Path) -> None:
+    rng = random.Random(place)
+    texts = [papers_with(place, "plain", number, rng) for number in range(16)]
+    records = [chat(text) if role == "system" else chat(RULES, text) for text in texts]
+    log, out = written(tmp_path, records), tmp_path / "out.jsonl"
+    reaches_its_promise(log, out, {"permuted", "clock"} if place >= 0 else {"permuted"})
+    for line, record in zip(out.read_text().splitlines(), records, strict=True):
+        lines, was = lines_of(json.loads(line)), lines_of(record)
+        assert sorted(lines) == sorted(was)
+        for letter in "ABCDE":
+            at = lines.index(f"[Paper {letter}]")
+            assert lines[at : at + 9] == was[was.index(f"[Paper {letter}]") :][:9]
+
+
+def lines_of(record: dict[str, Any]) -> list[str]:
+    """The lines of a record that say something."""
+    lines = "\n".join([message["content"] for message in record["messages"]]).split("\n")
+    return [line for line in lines if line]
+
+
+@pytest.mark.parametrize(("style", "kinds"), [("json", {"permuted"}), ("numbered", {"permuted"}),
+                                              ("scored", {"permuted", "number"})])  # fmt: skip
+def test_papers_of_every_style(style: str, kinds: set[str], tmp_path: Path) -> None:
+    rng = random.Random(style)
+    log = written(tmp_path, [chat(papers_with(-1, style, number, rng), f"Q{number}?") for number in range(16)])
+    reaches_its_promise(log, tmp_path / "out.jsonl", kinds)
+
+
+def test_moved_examples_are_put_in_order_with_all_that_is_theirs(tmp_path: Path) -> None:
+    rng = random.Random(3)
+    pairs = [
+        [{"role": "user", "content": f"Example {letter}: {RULES[:150]}", "name": f"ann_{letter}"},
+         {"role": "assistant", "content": f"The answer to {letter} is {letter * 9}."}]
+        for letter in "abcdef"
+    ]  # fmt: skip
+    records = []
+    for number in range(12):
+        shown = pairs if not number else rng.sample(pairs, len(pairs))
+        messages = [{"role": "system", "content": "Classify."}, *[one for pair in shown for one in pair]]
+        records.append({"model": "m", "messages": [*messages, {"role": "user", "content": f"What is {number}?"}]})
+    out = tmp_path / "out.jsonl"
+    reaches_its_promise(written(tmp_path, records), out, {"permuted"})
+    for line, record in zip(out.read_text().splitlines(), records, strict=True):
+        assert json.loads(line)["messages"] == [*records[0]["messages"][:-1], record["messages"][-1]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "form"),
+    [
+        ("whitespace", lambda text, rng: text.replace(". ", f".{' ' * rng.randint(1, 3)}", 9)),
+        ("whitespace", lambda text, rng: "\n" * rng.randint(0, 2) + text),
+        ("unicode_form", lambda text, rng: unicodedata.normalize(rng.choice(["NFC", "NFD"]), text)),
+    ],
+)
+def test_forms_as_shown_first(kind: str, form: Any, tmp_path: Path) -> None:
+    rng = random.Random(kind)
+    text = f"Caf\u00e9 of the na\u00efve:\n{RULES}"
+    records = [chat(text if not number else form(text, rng), f"Q{number}?") for number in range(12)]
+    out = tmp_path / "out.jsonl"
+    reaches_its_promise(written(tmp_path, records), out, {kind})
+    assert {json.loads(line)["messages"][0]["content"] for line in out.read_text().splitlines()} == {text}
+
+
+def test_equal_lines_are_one_with_a_number(tmp_path: Path) -> None:
+    rng = random.Random(5)
+    log = written(tmp_path, [chat(papers_with(-1, "scored", number, rng), f"Q{number}?") for number in range(16)])
+    lines = " ".join(fixed(log, "--chat-template", "chatml").stdout.decode().split()).split(" - ")
+    steps = [line for line in lines if line.startswith("Score (number)")]
+    assert len(steps) == len(set(steps))
+    assert any("(5 of them)" in step for step in steps)

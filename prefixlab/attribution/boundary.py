@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from prefixlab.attribution.differences import first_unlike
+from prefixlab.attribution.quoting import quoted
 from prefixlab.findings import Break, Outcome
 from prefixlab.prefix_tree import Match
 from prefixlab.records import TEMPLATE, TOKEN_BYTES, Prompt
@@ -17,14 +18,20 @@ Decode = Callable[[bytes], bytes]
 
 
 def boundary_break(
-    prompts: Sequence[Prompt], matches: Sequence[Match], outcomes: Sequence[Outcome], decode: Decode, rank: int
+    prompts: Sequence[Prompt],
+    matches: Sequence[Match],
+    outcomes: Sequence[Outcome],
+    behind: Sequence[int],
+    decode: Decode,
+    rank: int,
 ) -> Break | None:
-    """The row for prompts whose text goes on where an earlier one ended, but whose tokens part before that end."""
+    """The row for prompts whose text goes on where an earlier one ended, but whose tokens part before that end.
+    `behind` are the tokens behind each request's first break that no other row has."""
     requests = 0
     lost = 0
     evidence = ""
     path = ""
-    for prompt, match in zip(prompts, matches, strict=True):
+    for number, (prompt, match) in enumerate(zip(prompts, matches, strict=True)):
         if match.matched is None:
             continue
         other = prompts[match.matched]
@@ -32,7 +39,7 @@ def boundary_break(
         if match.shared >= ended or ended - match.shared > 4 or not _goes_on(prompt, other):
             continue
         requests += 1
-        lost += ended - match.shared
+        lost += min(ended - match.shared, behind[number])
         if not evidence:
             path = next((piece.origin.path for piece in reversed(other.pieces) if piece.origin != TEMPLATE), "")
             evidence = _evidence(prompt.tokens, other.tokens, match.shared, decode)
@@ -73,4 +80,4 @@ def _evidence(tokens: bytes, other: bytes, shared: int, decode: Decode) -> str:
     at = shared * TOKEN_BYTES
     was = decode(other[at : at + TOKEN_BYTES]).decode("utf-8", "backslashreplace")
     became = decode(tokens[at : at + TOKEN_BYTES]).decode("utf-8", "backslashreplace")
-    return f"{was!r} became {became!r}"
+    return f"{quoted(was)} became {quoted(became)}"

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from prefixlab.attribution.field_rows import NOT_WORTH, Reached, level_of
+from prefixlab.attribution.field_rows import NOT_WORTH, Reached, level_of, origin_of
+from prefixlab.attribution.prompt_versions import PromptVersion
+from prefixlab.attribution.quoting import quoted, shortened
 from prefixlab.attribution.severity import severity_of
+from prefixlab.attribution.sites import Located
 from prefixlab.attribution.structural_breaks import Structural
-from prefixlab.findings import Break, Field, Outcome
+from prefixlab.findings import Break, Field
 from prefixlab.records import Prompt
+
+VERSION = "prompt_version"
+"""The kind of a new version of the prompt."""
 
 _LEVELS = {
     "tool_order": "tools_changed",
@@ -42,15 +48,16 @@ _ADVICE = {
     "server keep them; no change of the prompt cures it.",
     "whitespace": "Write these blanks in one way.",
     "unicode_form": "Normalise text in one Unicode form, such as NFC, before it is sent.",
+    VERSION: "Nothing to fix: the prompt has a new version, and all that stands behind it is computed once more. Make "
+    "several changes in one version, and give it to all servers at once.",
     "tool_text": "Keep values out of the descriptions of tools.",
 }
 
 
 def break_row(
-    one: Structural, rank: int, gain: int, reached: Reached, prompts: Sequence[Prompt], outcomes: Sequence[Outcome]
+    one: Structural, rank: int, gain: int, reached: Reached, prompts: Sequence[Prompt], lost: Sequence[int]
 ) -> Break:
-    """The row of a structural break."""
-    lost = sum([outcomes[number].prompt_tokens - outcomes[number].raw_shared_tokens for number in one.first])
+    """The row of a structural break. `lost` are the tokens behind the first break of each request."""
     rate = len(one.requests) / (reached.warm or 1)
     severity = severity_of(gain / reached.prompt_tokens, rate, gain)
     if one.kind == "history_rewritten" and _is_once(one, prompts):
@@ -60,7 +67,7 @@ def break_row(
         kind=one.kind,
         path=one.path,
         requests=len(one.requests),
-        lost_tokens=lost,
+        lost_tokens=sum([lost[number] for number in one.first]),
         recoverable_tokens=gain,
         reuse_after_fix=reached.reuse,
         cached_reuse_after_fix=reached.cached_reuse,
@@ -73,9 +80,41 @@ def break_row(
     )
 
 
+def version_row(
+    version: PromptVersion,
+    rank: int,
+    reached: Reached,
+    prompts: Sequence[Prompt],
+    lost: Sequence[int],
+    sites: Located,
+) -> Break:
+    """The row of a new version of the prompt: all values that changed with it."""
+    first = {request for hole in version.holes for request in hole.site.first[hole.number]}
+    found = sites[version.holes[0].site][version.since]
+    origin = version.holes[0].site.origin
+    if found is not None:
+        origin = origin_of(version.holes[0], prompts[version.since], found)
+    return Break(
+        rank=rank,
+        kind=VERSION,
+        path=origin.path,
+        requests=max([hole.site.broken[hole.number] for hole in version.holes]),
+        lost_tokens=sum([lost[one] for one in first]),
+        recoverable_tokens=0,
+        reuse_after_fix=reached.reuse,
+        cached_reuse_after_fix=reached.cached_reuse,
+        level=level_of(origin.role),
+        severity="info",
+        confidence="medium",
+        evidence=f"from {prompts[version.since].id} on {len(version.holes)} values are others, never to change back: "
+        f"{shortened(version.was)} became {shortened(version.became)}",
+        advice=_ADVICE[VERSION],
+    )
+
+
 def tool_text_row(field: Field) -> Break:
     """The row of a value inside the description of a tool."""
-    values = ", ".join([repr(example) for example in field.examples])
+    values = ", ".join([quoted(example) for example in field.examples])
     return Break(
         rank=field.rank,
         kind="tool_text",

@@ -51,10 +51,9 @@ def differences(prompt: Prompt, other: Prompt, enough: int = 1) -> list[Differen
     stable: list[int] = []
     stretch = 0
 
-    def passed(piece: Piece, start: int, end: int) -> None:
+    def passed(piece: Piece, tokens: int) -> None:
         nonlocal stretch
-        if found and start < end:
-            tokens = _tokens_from(piece, start, end)
+        if found and tokens:
             same[-1] += tokens
             # Behind a value in a message, lines of that message that both prompts have were written by one template.
             is_own = found[-1][0] == number and piece.origin.role == "user"
@@ -65,7 +64,7 @@ def differences(prompt: Prompt, other: Prompt, enough: int = 1) -> list[Differen
     for number in range(first, both):
         mine, yours = ours[number], theirs[number]
         if mine is yours:
-            passed(mine, 0, len(mine.runs))
+            passed(mine, mine.token_count)
             continue
         if mine.origin != yours.origin or len(mine.spans) != len(yours.spans):
             break
@@ -73,13 +72,15 @@ def differences(prompt: Prompt, other: Prompt, enough: int = 1) -> list[Differen
             break
         at = 0
         for start, end, other_start, other_end in unlike_runs(mine.runs, yours.runs):
-            passed(mine, at, start)
+            passed(mine, _tokens_from(mine, at, start))
             found.append((number, start, end, other_start, other_end))
             same.append(0)
             stable.append(0)
             stretch = 0
+            if start < end and other_start < other_end:
+                passed(mine, _same_at_end(mine.runs[end - 1], yours.runs[other_end - 1]))
             at = end
-        passed(mine, at, len(mine.runs))
+        passed(mine, _tokens_from(mine, at, len(mine.runs)))
     most_same = most_stable = 0
     rows: list[Difference] = []
     for place in range(len(found) - 1, -1, -1):
@@ -163,6 +164,19 @@ def _ranges(numbers: list[int]) -> list[tuple[int, int]]:
         else:
             ranges.append((number, number + 1))
     return ranges
+
+
+def _same_at_end(one: Run, other: Run) -> int:
+    """Tokens that two runs end in alike: text behind a value that has no line of its own."""
+    ours, theirs = one.tokens, other.tokens
+    low, high = 0, min(len(ours), len(theirs)) // TOKEN_BYTES
+    while low < high:
+        middle = (low + high + 1) // 2
+        if ours[-middle * TOKEN_BYTES :] == theirs[-middle * TOKEN_BYTES :]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 def _tokens_from(piece: Piece, start: int, end: int) -> int:

@@ -1,8 +1,8 @@
 """Families: which prompts were made by one template, whoever sent them.
 
 Two prompts are of one family if a good part of the stable text at their head is the same: the lines of their system,
-developer and tool text, or of the whole where a prompt has no roles. Prompts of bare token ids have no lines; they are
-of one family where they share a first block.
+developer and tool text, or of the whole where a prompt has no roles; where no line is, most of the words. Prompts of
+bare token ids have no lines; they are of one family where they share a first block.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import NamedTuple
 
+from prefixlab.attribution.alike_heads import AlikeHeads, head_of, is_of_few_lines
 from prefixlab.prefix_tree import Match
 from prefixlab.records import TEMPLATE, TOKEN_BYTES, Namespace, Piece, Prompt, Run
 
@@ -93,6 +94,7 @@ class _Families:
         self._members: dict[int, int] = {}
         self._usual: dict[Namespace, dict[int, _Usual]] = {}
         self._seen_in: dict[int, dict[Run, int]] = {}
+        self._alike = AlikeHeads()
 
     def found(self) -> int:
         self.count += 1
@@ -114,10 +116,18 @@ class _Families:
         for family, lines in usual.items():
             if lines.are_in(pieces):
                 return family
-        runs = {run: len(run.tokens) // TOKEN_BYTES for piece in pieces for run in piece.runs}
+        runs: dict[Run, int] = {}
+        for piece in pieces:
+            for run in piece.runs:
+                runs[run] = runs.get(run, 0) + len(run.tokens) // TOKEN_BYTES
         alike = self._most_alike(prompt.namespace, runs)
+        compared = head_of(pieces) if alike is None and runs and is_of_few_lines(runs) else None
+        if compared is not None:
+            alike = self._alike.family(prompt.namespace, compared)
         family = self.found() if alike is None else alike
         if alike is None:
+            if compared is not None:
+                self._alike.keep(prompt.namespace, compared, family)
             self._weight[family] = sum(runs.values())
         members = self._members[family] = self._members.get(family, 0) + 1
         if members <= TEACHERS:

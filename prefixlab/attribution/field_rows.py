@@ -9,7 +9,7 @@ from prefixlab.attribution.fix_replay import Encode, Hole, Target
 from prefixlab.attribution.severity import severity_of
 from prefixlab.attribution.sites import Found
 from prefixlab.attribution.value_kinds import kind_of
-from prefixlab.findings import Field, Outcome
+from prefixlab.findings import Alternative, Field
 from prefixlab.records import TOKEN_BYTES, Origin, Prompt
 
 EXAMPLES = 3
@@ -47,13 +47,14 @@ def field_row(
     rank: int,
     reached: Reached,
     prompts: Sequence[Prompt],
-    outcomes: Sequence[Outcome],
+    lost: Sequence[int],
     found: Sequence[Found | None],
     encode: Encode,
     partner: str,
+    alternatives: tuple[Alternative, ...] = (),
 ) -> Field:
-    """The row of a value. `found` is where its site stands in each prompt; `partner` names the value without which this
-    one wins nothing."""
+    """The row of a value. `lost` are the tokens behind the first break of each request; `found` is where its site
+    stands in each prompt; `partner` names the value without which this one wins nothing."""
     hole = step.hole
     site, number = hole
     standing = [(prompt, one) for prompt, one in zip(prompts, found, strict=True) if one is not None]
@@ -64,7 +65,9 @@ def field_row(
     name = name_of(hole)
     first = site.first[number]
     severity = severity_of(step.gain / reached.prompt_tokens, site.broken[number] / (reached.warm or 1), step.gain)
-    advice = _advice(name, kind, step.target, origin.role, partner)
+    called = sum([one.recoverable_tokens for one in alternatives if one.what == "tool_call"])
+    cost = called - step.gain if step.gain and called else 0
+    advice = _advice(name, kind, step.target, origin.role, partner, cost)
     return Field(
         rank=rank,
         name=name,
@@ -75,7 +78,7 @@ def field_row(
         requests=site.broken[number],
         distinct_values=len(distinct),
         examples=tuple([value.strip()[:200] for value in distinct[:EXAMPLES]]),
-        lost_tokens=sum([outcomes[one].prompt_tokens - outcomes[one].raw_shared_tokens for one in first]),
+        lost_tokens=sum([lost[one] for one in first]),
         recoverable_tokens=step.gain,
         reuse_after_fix=reached.reuse,
         cached_reuse_after_fix=reached.cached_reuse,
@@ -84,6 +87,7 @@ def field_row(
         confidence="high" if len(distinct) >= 3 and kind != "text" else "medium",
         advice=advice if reached.pays else f"{NOT_WORTH} {advice}",
         pays=reached.pays,
+        alternatives=alternatives,
     )
 
 
@@ -151,15 +155,18 @@ def _literals_before(hole: Hole, values: tuple[str, ...]) -> str:
 
 
 def name_of(hole: Hole) -> str:
-    """What the text calls a value, else where it stands."""
+    """What the text calls a value, else its kind and where it stands."""
     origin = hole.site.origin
-    label = hole.site.label(hole.number)
+    name = hole.site.name(hole.number)
     # What stands ahead of the first line of a message is the template's word for its role.
-    named = label if label not in _ROLES else ""
-    return named or f"value in {origin.path or origin.role}"
+    if name and name not in _ROLES:
+        return name
+    kind = hole.site.kind(hole.number)
+    return f"{'value' if kind == 'text' else kind} in {origin.path or origin.role}"
 
 
-def _advice(name: str, kind: str, target: Target, role: str, partner: str) -> str:
+def _advice(name: str, kind: str, target: Target, role: str, partner: str, cost: int) -> str:
+    """`cost` are the tokens that the value costs at its new place, and would not if it were in no prompt."""
     if role == "prompt":
         where = "to the end of the prompt"
     elif target == "newest":
@@ -169,6 +176,10 @@ def _advice(name: str, kind: str, target: Target, role: str, partner: str) -> st
     said = f"Move {name!r} {where}, behind the text that stays the same."
     if partner:
         said += f" It pays only together with {partner!r}, right behind it."
+    if cost and target == "newest":
+        said += f" A turn later it is gone from there, so each turn computes the last exchange again: {cost:,} tokens."
+    elif cost:
+        said += f" What stands behind it is computed again each time it changes: {cost:,} tokens."
     if kind in ("clock", "date", "age"):
         return said + " If the model needs only the day, give the day: it then changes once in 24 hours."
     if kind in ("uuid", "id", "counter"):

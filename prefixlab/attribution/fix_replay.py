@@ -8,6 +8,7 @@ and takes its label along.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from prefixlab.attribution.fixed_log import FixedLog
@@ -98,15 +99,42 @@ class FixReplay:
         """Aligned tokens of each of the first `trial` requests with these holes fixed, and nothing else."""
         return self._replay(dict(targets), trial).aligned_tokens
 
+    def located(self, site: Site) -> Sequence[Found | None]:
+        """Where a site stands in each prompt."""
+        return self._located[site]
+
     def again(self) -> Replayed:
         """Replay the log with what is fixed so far."""
         return self._replay(self._fixed, len(self._prompts))
 
-    def _replay(self, fixed: dict[Hole, Target], count: int) -> Replayed:
+    def instead(self, hole: Hole, values: Sequence[str | None], fixed: Mapping[Hole, Target]) -> Replayed:
+        """Replay the log with other values where those of a hole stand, beside the other holes that are `fixed`.
+
+        None leaves the value of a request as it is.
+        """
+        others = dict(fixed)
+        places = {one.number: others.pop(one) for one in fixed if one.site is hole.site}
+        places.pop(hole.number, None)
+        moves: list[_Move | None] = []
+        for found, value in zip(self._located[hole.site], values, strict=True):
+            if found is None or (value is None and not places):
+                moves.append(None)
+                continue
+            if value is not None:
+                before, behind = found.values[: hole.number], found.values[hole.number + 1 :]
+                found = found._replace(values=(*before, value, *behind))
+            moves.append(_move(hole.site, found, places))
+        return self._replay(others, len(self._prompts), moves)
+
+    def _replay(
+        self, fixed: Mapping[Hole, Target], count: int, in_place: Sequence[_Move | None] | None = None
+    ) -> Replayed:
         places: dict[Site, dict[int, Target]] = {}
         for (site, number), place in fixed.items():
             places.setdefault(site, {})[number] = place
-        moves = [self._moves_of(site, where, count) for site, where in places.items()]
+        moves: list[Sequence[_Move | None]] = [self._moves_of(site, where, count) for site, where in places.items()]
+        if in_place is not None:
+            moves.append(in_place)
         prompts = self._prompts
         rewritten: list[_Rewritten | None] = []
         self._remembered.clear()
@@ -114,12 +142,18 @@ class FixReplay:
 
         def beginning(number: int) -> bytes | None:
             changed = rewritten[number]
-            return None if changed is None else b"".join(changed.head)
+            if changed is None:
+                return None
+            return b"".join(changed.head) if changed.moved else whole(number)
 
+        # A tree asks for a sequence by its beginning, and right then for all of it.
+        @lru_cache(maxsize=2)
         def whole(number: int) -> bytes | None:
             changed = rewritten[number]
             if changed is None:
                 return None
+            if not changed.moved:
+                return b"".join(changed.head)
             pieces, at = prompts[number].pieces, changed.piece
             text = changed.last.text + "\n" + "\n".join(changed.moved)
             tail = [run.tokens for run in self._encode(text, pieces[at].origin)]
@@ -136,7 +170,8 @@ class FixReplay:
                 sum(map(len, self._tokens(pieces, at, at + 1, changed.changes))) if at != changed.piece else 0
                 for at in range(len(pieces))
             ]
-            of_pieces[changed.piece] = len(tokens) - sum(of_pieces)
+            if changed.moved:
+                of_pieces[changed.piece] = len(tokens) - sum(of_pieces)
             return [length // TOKEN_BYTES for length in of_pieces]
 
         log = FixedLog(prompts, beginning, whole, lengths)
@@ -184,7 +219,7 @@ class FixReplay:
             newest = self._newest_pieces[number] = newest_user_piece(self._prompts[number].pieces)
         return otherwise if newest < 0 else newest
 
-    def _rewritten(self, number: int, prompt: Prompt, all_moves: list[list[_Move | None]]) -> _Rewritten | None:
+    def _rewritten(self, number: int, prompt: Prompt, all_moves: Sequence[Sequence[_Move | None]]) -> _Rewritten | None:
         """The prompt with the fixed values moved, or None where it has none of them."""
         changes: dict[int, list[_Change]] = {}
         moved: dict[int, list[str]] = {}
@@ -199,6 +234,8 @@ class FixReplay:
                 moved.setdefault(target, []).append(text)
         if not changes:
             return None
+        if not moved:
+            return _Rewritten(self._tokens(pieces, 0, len(pieces), changes), _NO_RUN, [], len(pieces), changes)
         first, *others = sorted(moved)
         for target in others:
             end = len(pieces[target].runs)
@@ -222,15 +259,12 @@ class FixReplay:
     ) -> list[bytes]:
         """The tokens of some pieces with their changes made."""
         tokens: list[bytes] = []
-        for at in range(start, end):
-            piece = pieces[at]
-            if at in changes:
-                tokens.extend(self._changed(piece, changes[at]))
-            elif len(piece.runs) == 1:
-                tokens.append(piece.runs[0].tokens)
-            else:
-                tokens.extend([run.tokens for run in piece.runs])
-        return tokens
+        for number in sorted(changes):
+            if start <= number < end:
+                tokens += [run.tokens for piece in pieces[start:number] for run in piece.runs]
+                tokens += self._changed(pieces[number], changes[number])
+                start = number + 1
+        return tokens + [run.tokens for piece in pieces[start:end] for run in piece.runs]
 
     def _changed(self, piece: Piece, changes: list[_Change]) -> list[bytes]:
         """The tokens of a piece with the changes made; in most requests of a family they are the same."""
@@ -322,7 +356,7 @@ class _Rewritten(NamedTuple):
     """A prompt with values moved: tokens, then `last` and the `moved` texts encoded together, then the other pieces.
 
     The last of `head` is what is sure of the text that is not encoded yet. `piece` is the number of the piece in which
-    it stands, `changes` are those of all pieces.
+    it stands, `changes` are those of all pieces. Where nothing is `moved`, `head` is the whole prompt.
     """
 
     head: list[bytes]

@@ -7,15 +7,19 @@ a step adds is its row's recoverable tokens, so the rows add up to the whole vol
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
-from prefixlab.attribution.break_rows import break_row, tool_text_row
+from prefixlab.attribution.break_rows import VERSION, break_row, tool_text_row, version_row
+from prefixlab.attribution.climbing import TRIAL_REQUESTS, Climbing, Step
 from prefixlab.attribution.families import Families
 from prefixlab.attribution.field_rows import FieldStep, Reached, field_row, name_of, value_kind
-from prefixlab.attribution.fix_replay import Encode, FixReplay, Hole, Replayed, Target
+from prefixlab.attribution.fix_replay import Encode, Hole, Replayed, Target
 from prefixlab.attribution.fixed_log import FixedLog, FixedReuse
+from prefixlab.attribution.half_measures import alternatives_of, sessions_of
 from prefixlab.attribution.known_values import KnownValues
 from prefixlab.attribution.places_together import better_together
+from prefixlab.attribution.prompt_versions import PromptVersion, versions_of
 from prefixlab.attribution.restored_prompts import Restorer
 from prefixlab.attribution.sites import (
     Found,
@@ -29,15 +33,12 @@ from prefixlab.attribution.sites import (
 )
 from prefixlab.attribution.structural_breaks import Structural, Structures, structures_of
 from prefixlab.contracts import Engine
-from prefixlab.findings import Break, Field, Outcome
+from prefixlab.findings import Alternative, Break, Field, Outcome
 from prefixlab.prefix_tree import Match
 from prefixlab.records import Prompt
 
 MOST_FIELDS = 16
 """Fields that are replayed; what more there are is said, and stays in `first_seen`."""
-
-TRIAL_REQUESTS = 256
-"""Requests on which the place of a moved value is chosen."""
 
 PLACES_LOOKED_INTO = 24
 """Places that are looked into, those first that differ in most requests."""
@@ -54,6 +55,8 @@ class Ladder(NamedTuple):
     shared_if_fixed: list[int]
     field_of: dict[int, str]
     """Request number to the name of the field, or the kind of the break, at which its prefix ends."""
+    behind: Sequence[int]
+    """The tokens behind the first break of each request."""
     if_fixed: FixedReuse
     """The whole log with all causes fixed that pay and are not known."""
     targets: Mapping[Hole, Target]
@@ -62,17 +65,6 @@ class Ladder(NamedTuple):
     structures: Structures
     left_out: int
     """Fields more than are replayed."""
-
-
-class Step(NamedTuple):
-    """A cause fixed: the aligned tokens that this won, and the cached tokens of the log with it and those before it."""
-
-    cause: Hole | Structural
-    target: Target
-    gain: int
-    cached: int
-    pays: bool
-    is_known: bool
 
 
 def climb(
@@ -84,15 +76,17 @@ def climb(
     encode: Encode,
     *,
     cuts: bool,
+    behind: Callable[[Sequence[int], Sequence[int]], Sequence[int]],
     serve: Callable[[FixedLog], FixedReuse] | None = None,
     written: int = 0,
     known: KnownValues = NOTHING_KNOWN,
 ) -> Ladder:
     """Find the causes of a log's misses and measure what fixing them gives, front to back.
 
-    `cuts` says that text may be encoded piecewise at any blank behind a non-blank. `serve` serves a log with
-    fixes; None where all that is aligned is cached. `written` is what the log as it is writes to the cache. `known`
-    causes are fixed last, so that no other row's figures count on a fix that nobody is going to make.
+    `cuts` says that text may be encoded piecewise at any blank behind a non-blank. `behind` tells the tokens behind the
+    first break of each request, given what each could reuse and what it shares with all causes fixed. `serve` serves a
+    log with fixes; None where all that is aligned is cached. `written` is what the log as it is writes to the cache.
+    `known` causes are fixed last, so that no other row's figures count on a fix that nobody is going to make.
     """
     partners = partners_of(matches, families.numbers)
     places = collect_places(prompts, partners, families, engine.granularity)
@@ -104,23 +98,33 @@ def climb(
     found = _sites(places, still, families.numbers)
     count_breaks(found, still, partners, matches)
     sites = found if still is prompts else relocated(found, still, prompts, families.numbers)
-    candidates, left_out = _candidates(sites, structures, outcomes)
+    sessions = cache(lambda: sessions_of(prompts, structures.bases))
+    versions = versions_of(sites, prompts, sessions)
+    candidates, left_out = _candidates(sites, structures, outcomes, versions)
     causes = _known_last(candidates, sites, known)
-    climbing = _Climbing(prompts, families, outcomes, engine, encode, cuts, sites, structures, serve, written)
-    climbed, replay = climbing.climb(causes)
+    _leave_to_one_cause(structures, sites)
+    climbing = Climbing(prompts, families, outcomes, engine, encode, cuts, sites, structures, serve, written)
+    climbed, climber = climbing.climb(causes)
     settled = {step.cause for step in climbed.steps if isinstance(step.cause, Hole) and not step.is_known}
     as_logged = [outcome.aligned_tokens for outcome in outcomes[:TRIAL_REQUESTS]]
-    targets = better_together(replay, settled, as_logged, engine.granularity)
+    targets = better_together(climber.replay, settled, as_logged, engine.granularity)
     if targets:
-        climbed, _ = climbing.climb(causes, targets)
+        climbed, climber = climbing.climb(causes, targets)
     steps, rest = climbed.steps[: climbed.won], climbed.steps[climbed.won :]
-    rows = _rows(steps, rest, still, families.numbers, outcomes, found, encode)
+
+    def measure(replayed: Replayed) -> tuple[Sequence[int], int | None]:
+        return climber.aligned(replayed), None if serve is None else serve(replayed.log).cached_tokens
+
+    alternatives = alternatives_of(climbed.paying, sessions, measure, _prompt_tokens(outcomes))
+    lost = behind(climbed.aligned_tokens, climbed.shared_tokens)
+    rows = _rows(steps, rest, still, families.numbers, outcomes, lost, found, encode, alternatives, versions)
     return Ladder(
         tuple([row for row in rows if isinstance(row, Field)]),
         tuple([row for row in rows if isinstance(row, Break)]),
         climbed.aligned_tokens,
         climbed.shared_tokens,
-        _field_of(steps, rest, sites),
+        _field_of(steps, rest, versions),
+        lost,
         climbed.use,
         {step.cause: step.target for step in steps if isinstance(step.cause, Hole)},
         sites,
@@ -135,100 +139,32 @@ def _in_one_order(prompts: Sequence[Prompt], structures: Structures, encode: Enc
     return Restorer(prompts, structures, encode).restored(moving) if moving else prompts
 
 
-class Climbed(NamedTuple):
-    """All causes fixed in turn, and what every request could reuse with those fixed that win something."""
+def _leave_to_one_cause(structures: Structures, sites: Located) -> None:
+    """Leave each request whose prefix ends both at a structural break and at a value to the one that stands first.
 
-    steps: list[Step]
-    won: int
-    """Steps up to the last that wins something."""
-    aligned_tokens: list[int]
-    shared_tokens: list[int]
-    use: FixedReuse
-
-
-class _Climbing(NamedTuple):
-    """A log to be replayed with one cause fixed more at a time."""
-
-    prompts: Sequence[Prompt]
-    families: Families
-    outcomes: Sequence[Outcome]
-    engine: Engine
-    encode: Encode
-    cuts: bool
-    sites: Located
-    structures: Structures
-    serve: Callable[[FixedLog], FixedReuse] | None
-    written: int
-
-    def climb(
-        self, causes: Sequence[tuple[bool, Hole | Structural]], targets: Mapping[Hole, Target] | None = None
-    ) -> tuple[Climbed, FixReplay]:
-        """Fix one cause after the other; also the replay with all of them fixed. `targets` says where values go; else
-        each goes where it wins more when its turn comes."""
-        climber = _Climber(self, targets or {})
-        best = [outcome.aligned_tokens for outcome in self.outcomes]
-        shared = [outcome.raw_shared_tokens for outcome in self.outcomes]
-        cached = sum([outcome.cached_tokens for outcome in self.outcomes])
-        use = FixedReuse(cached, self.written, _prompt_tokens(self.outcomes))
-        steps: list[Step] = []
-        most = sum(best)
-        reached = Climbed(steps, 0, best, shared, use)
-        for is_known, cause in causes:
-            target, replayed = climber.fix(cause, best)
-            aligned = climber.aligned(replayed)
-            better = [max(pair) for pair in zip(best, aligned, strict=True)]
-            gain = sum(better) - sum(best)
-            best = better
-            if gain:
-                use = FixedReuse(sum(best), 0, use.prompt_tokens) if self.serve is None else self.serve(replayed.log)
-                reached = Climbed(steps, len(steps) + 1, best, replayed.shared_tokens, reached.use)
-            # Some requests win by a fix and others lose by it: it pays if the log as a whole has won.
-            pays = sum(aligned) > most
-            steps.append(Step(cause, target, gain, use.cached_tokens, pays, is_known))
-            if pays:
-                most = sum(aligned)
-                reached = reached if is_known else reached._replace(use=use)
-            # A replay holds its whole log; the next one need not stand beside it.
-            del replayed
-        return reached, climber.replay
-
-
-class _Climber:
-    """Fixes one cause more at a time and replays the log."""
-
-    def __init__(self, log: _Climbing, targets: Mapping[Hole, Target]) -> None:
-        self._log = log
-        self._targets = targets
-        self._restorer = Restorer(log.prompts, log.structures, log.encode)
-        self._undone: list[Structural] = []
-        self.replay = FixReplay(log.prompts, log.sites, log.engine, log.encode, cuts=log.cuts)
-
-    def fix(self, cause: Hole | Structural, best: Sequence[int]) -> tuple[Target, Replayed]:
-        """Fix a cause beside those before it."""
-        if isinstance(cause, Hole):
-            return self.replay.fix(cause, TRIAL_REQUESTS, best, self._targets.get(cause))
-        log = self._log
-        self._undone.append(cause)
-        restored = self._restorer.restored(self._undone)
-        sites = relocated(log.sites, log.prompts, restored, log.families.numbers)
-        self.replay = FixReplay(restored, sites, log.engine, log.encode, cuts=log.cuts, fixed=self.replay.fixed)
-        return "own", self.replay.again()
-
-    def aligned(self, replayed: Replayed) -> list[int]:
-        """What an unlimited cache reuses of every request, at most what its length as logged allows."""
-        engine, outcomes = self._log.engine, self._log.outcomes
-        step = engine.granularity
-        aligned = [
-            min(tokens, max(outcome.prompt_tokens - 1, 0) // step * step)
-            for tokens, outcome in zip(replayed.aligned_tokens, outcomes, strict=True)
-        ]
-        if not engine.is_rule_exact:
-            return aligned
-        # What is shared no further than as logged is not won by a fix, whatever the engine denies of it.
-        return [
-            tokens if shared > outcome.raw_shared_tokens else min(tokens, outcome.aligned_tokens)
-            for tokens, shared, outcome in zip(aligned, replayed.shared_tokens, outcomes, strict=True)
-        ]
+    Values between lines that move are found with the lines in order, so either may be the first as logged.
+    """
+    ending = {number: one for one in structures.breaks for number in one.first}
+    places: dict[int, tuple[int, int]] = {}
+    for (number, at), one in structures.key_of.items():
+        comparison = structures.comparisons[number]
+        if comparison is not None and ending.get(number) is one and number not in places:
+            start = comparison.regions[at].start
+            piece = comparison.mine.piece_at(start)
+            places[number] = piece, start - comparison.mine.firsts[piece]
+    for site, found in sites.items():
+        for hole, requests in enumerate(site.first):
+            kept = []
+            for number in requests:
+                here = found[number]
+                if number not in places:
+                    kept.append(number)
+                elif here is not None and (here.piece, here.start) <= places[number]:
+                    kept.append(number)
+                    del ending[number]
+            site.first[hole] = kept
+    for one in structures.breaks:
+        one.first = [number for number in one.first if number in ending]
 
 
 def _prompt_tokens(outcomes: Sequence[Outcome]) -> int:
@@ -236,13 +172,14 @@ def _prompt_tokens(outcomes: Sequence[Outcome]) -> int:
 
 
 def _candidates(
-    sites: Located, structures: Structures, outcomes: Sequence[Outcome]
+    sites: Located, structures: Structures, outcomes: Sequence[Outcome], versions: Sequence[PromptVersion]
 ) -> tuple[list[Hole | Structural], int]:
     """The causes worth fixing, front to back, and how many fields more there are."""
     holes = []
+    of_versions = {hole for version in versions for hole in version.holes}
     for site in sites:
         for number in range(site.holes):
-            if site.broken[number]:
+            if site.broken[number] and Hole(site, number) not in of_versions:
                 lost = sum([outcomes[request].prompt_tokens for request in site.first[number]])
                 holes.append((lost, site.broken[number], Hole(site, number)))
     worth = sorted(holes, key=lambda row: (row[0], row[1]), reverse=True)[:MOST_FIELDS]
@@ -278,10 +215,14 @@ def _rows(
     prompts: Sequence[Prompt],
     families: Sequence[int],
     outcomes: Sequence[Outcome],
+    lost: Sequence[int],
     sites: Located,
     encode: Encode,
+    alternatives: Mapping[Hole, tuple[Alternative, ...]],
+    versions: Sequence[PromptVersion],
 ) -> list[Field | Break]:
-    """The rows of the ladder; behind them structural breaks that cost tokens and that no fix wins back."""
+    """The rows of the ladder; behind them new versions of the prompt, and structural breaks that cost tokens and that
+    no fix wins back."""
     prompt_tokens = _prompt_tokens(outcomes) or 1
     reused = sum([outcome.aligned_tokens for outcome in outcomes])
     warm = len(outcomes) - len(set(zip([prompt.namespace for prompt in prompts], families, strict=True)))
@@ -296,22 +237,25 @@ def _rows(
             (reused + recovered) / prompt_tokens, cached / prompt_tokens, prompt_tokens, warm, is_worth_it
         )
         if isinstance(cause, Structural):
-            rows.append(break_row(cause, at + 1, gain, reached, prompts, outcomes))
+            rows.append(break_row(cause, at + 1, gain, reached, prompts, lost))
             continue
         after = steps[at + 1].cause if at + 1 < len(steps) else None
         is_followed = isinstance(after, Hole) and steps[at + 1].is_known == steps[at].is_known
         partner = name_of(after) if isinstance(after, Hole) and is_followed and not gain else ""
         step = FieldStep(cause, target, gain)
-        row = field_row(step, at + 1, reached, prompts, outcomes, sites[cause.site], encode, partner)
+        less = alternatives.get(cause, ())
+        row = field_row(step, at + 1, reached, prompts, lost, sites[cause.site], encode, partner, less)
         rows.append(tool_text_row(row) if row.level == "tools_changed" else row)
     reached = Reached((reused + recovered) / prompt_tokens, cached / prompt_tokens, prompt_tokens, warm)
+    for version in versions:
+        rows.append(version_row(version, len(rows) + 1, reached, prompts, lost, sites))
     for left in rest:
         if isinstance(left.cause, Structural) and left.cause.first:
-            rows.append(break_row(left.cause, len(rows) + 1, 0, reached, prompts, outcomes))
+            rows.append(break_row(left.cause, len(rows) + 1, 0, reached, prompts, lost))
     return rows
 
 
-def _field_of(steps: Sequence[Step], rest: Sequence[Step], sites: Located) -> dict[int, str]:
+def _field_of(steps: Sequence[Step], rest: Sequence[Step], versions: Sequence[PromptVersion]) -> dict[int, str]:
     """What ends the prefix of each request, where it is known."""
     named: dict[int, str] = {}
     for step in [*steps, *rest]:
@@ -322,6 +266,10 @@ def _field_of(steps: Sequence[Step], rest: Sequence[Step], sites: Located) -> di
         if isinstance(step.cause, Hole):
             for request in step.cause.site.first[step.cause.number]:
                 named.setdefault(request, name_of(step.cause))
+    for version in versions:
+        for hole in version.holes:
+            for request in hole.site.first[hole.number]:
+                named.setdefault(request, VERSION)
     return named
 
 

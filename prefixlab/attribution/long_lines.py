@@ -10,13 +10,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from prefixlab.attribution.differences import is_turn
+from prefixlab.attribution.line_template import in_common
 from prefixlab.records import Prompt, Run
 
 LONG = 200
 """Characters of a run from which on it is worth a look."""
-
-MOST_CHARS = 20_000
-"""Characters of a run that are compared, from either end."""
 
 MOST_COMPARED = 512
 """Families whose first prompts are compared."""
@@ -36,7 +34,7 @@ def families_of_alike_lines(prompts: Sequence[Prompt], families: Sequence[int]) 
     lines = [_first_long(prompt) for prompt in firsts.values()]
     return sum(
         [
-            one.text != other.text and _in_common(one.text, other.text) >= ALIKE
+            one is not other and in_common(one.text, other.text) >= ALIKE * max(len(one.text), len(other.text))
             for one, other in pairwise(lines)
             if one is not None and other is not None
         ]
@@ -51,23 +49,3 @@ def _first_long(prompt: Prompt) -> Run | None:
                 if len(run.text) >= LONG:
                     return run
     return None
-
-
-def _in_common(one: str, other: str) -> float:
-    longer = min(max(len(one), len(other)), MOST_CHARS)
-    ahead = _ahead(one[:MOST_CHARS], other[:MOST_CHARS])
-    most = min(len(one), len(other), MOST_CHARS) - ahead
-    behind = min(_ahead(one[-MOST_CHARS:][::-1], other[-MOST_CHARS:][::-1]), most)
-    return (ahead + behind) / longer
-
-
-def _ahead(one: str, other: str) -> int:
-    """Characters that two texts begin with alike, by halving."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from prefixlab.contracts import Engine
 from prefixlab.findings import Losses, Outcome
 
@@ -34,3 +36,16 @@ def losses_of(
         expired=local - alive,
         isolated=outcome.aligned_tokens - local,
     )
+
+
+def lost_by_cause(
+    outcomes: Sequence[Outcome], losses: Sequence[Losses], foreign: Sequence[int]
+) -> tuple[list[int], list[int]]:
+    """Of each request the tokens behind its first break, and of its `foreign` tokens those that are lost to its
+    namespace; what routing, a lifetime or a minimum denies stands in the rows of those, and no token in two rows."""
+    behind, denied = [], []
+    for outcome, one, tokens in zip(outcomes, losses, foreign, strict=True):
+        left = outcome.prompt_tokens - outcome.cached_tokens - one.isolated - one.expired - one.below_minimum
+        denied.append(min(tokens, left))
+        behind.append(min(outcome.prompt_tokens - outcome.raw_shared_tokens, left - denied[-1]))
+    return behind, denied

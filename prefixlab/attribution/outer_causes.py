@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
+from prefixlab.attribution.quoting import quoted
 from prefixlab.attribution.severity import severity_of
 from prefixlab.contracts import Engine
 from prefixlab.findings import Break, Losses, Outcome
@@ -11,8 +13,16 @@ from prefixlab.prefix_tree import PrefixTree
 from prefixlab.records import Namespace, Prompt
 
 
+class Foreign(NamedTuple):
+    """What requests of other namespaces have of each request beyond what it shares with those of its own."""
+
+    tokens: list[int]
+    """As an engine would reuse them."""
+    example: tuple[Namespace, Namespace] | None
+
+
 def outer_breaks(
-    prompts: Sequence[Prompt],
+    foreign: Foreign,
     outcomes: Sequence[Outcome],
     losses: Sequence[Losses],
     engine: Engine,
@@ -20,7 +30,7 @@ def outer_breaks(
     rank: int,
 ) -> list[Break]:
     """The rows, from `rank` on; `lost_tokens` are what each denies."""
-    found = [_namespaces(prompts, outcomes, engine), *_denied(losses, engine)]
+    found = [_namespaces(foreign), *_denied(losses, engine)]
     prompt_tokens = sum([outcome.prompt_tokens for outcome in outcomes]) or 1
     reuse = sum([outcome.aligned_tokens for outcome in outcomes]) / prompt_tokens
     cached = sum([outcome.cached_tokens for outcome in outcomes]) / prompt_tokens
@@ -52,27 +62,31 @@ def outer_breaks(
 _Found = tuple[str, str, int, int, str, str, str]
 
 
-def _namespaces(prompts: Sequence[Prompt], outcomes: Sequence[Outcome], engine: Engine) -> _Found | None:
-    """Requests that are equal to one of another model, LoRA or salt further than to any of their own."""
+def foreign_tokens(prompts: Sequence[Prompt], outcomes: Sequence[Outcome], engine: Engine) -> Foreign:
+    """How much further requests are equal to one of another model, LoRA or salt than to any of their own."""
+    found = Foreign([0] * len(prompts), None)
     if len({prompt.namespace for prompt in prompts}) < 2:
-        return None
+        return found
     tree = PrefixTree(lambda number: prompts[number].tokens + prompts[number].output_tokens)
-    requests = lost = 0
-    first: tuple[Namespace, Namespace] | None = None
     for number, (prompt, outcome) in enumerate(zip(prompts, outcomes, strict=True)):
         match = tree.add(number, prompt.tokens, prompt.output_tokens)
         shared = min(match.shared * prompt.unit, prompt.token_count)
         denied = engine.aligned_tokens(shared, prompt.token_count) - outcome.aligned_tokens
         if denied > 0 and match.matched is not None:
-            requests += 1
-            lost += denied
-            first = first or (prompts[match.matched].namespace, prompt.namespace)
-    if first is None:
+            found.tokens[number] = denied
+            if found.example is None:
+                found = found._replace(example=(prompts[match.matched].namespace, prompt.namespace))
+    return found
+
+
+def _namespaces(foreign: Foreign) -> _Found | None:
+    if foreign.example is None:
         return None
-    path, was, became = _unlike(*first)
-    evidence = f"the same tokens with {path} {was!r} and {became!r}"
+    path, was, became = _unlike(*foreign.example)
+    evidence = f"the same tokens with {path} {quoted(was)} and {quoted(became)}"
     advice = "Engines never share between models, LoRA adapters or salts. If that is meant, nothing is wrong."
-    return "namespace", path, requests, lost, "model_changed", evidence, advice
+    requests = sum([bool(tokens) for tokens in foreign.tokens])
+    return "namespace", path, requests, sum(foreign.tokens), "model_changed", evidence, advice
 
 
 def _unlike(one: Namespace, other: Namespace) -> tuple[str, str, str]:

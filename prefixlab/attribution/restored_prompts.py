@@ -7,15 +7,14 @@ rest is its own. So a history that is cut again and again grows on, and an order
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from typing import NamedTuple
 
 from prefixlab.attribution.alignment import Region, Runs, aligned
-from prefixlab.attribution.differences import is_turn
 from prefixlab.attribution.fix_replay import Encode
-from prefixlab.attribution.parts import parts_of
+from prefixlab.attribution.images_behind import with_images_behind
 from prefixlab.attribution.structural_breaks import Structural, Structures, is_of_ids
-from prefixlab.attribution.structure import IMAGE, Comparison
+from prefixlab.attribution.structure import Comparison
 from prefixlab.records import Origin, Piece, Prompt, Run, Span
 
 _Atom = tuple[Run, Piece, int]
@@ -27,6 +26,9 @@ class _Restored(NamedTuple):
 
     atoms: list[_Atom]
     starts: list[int]
+    tools: Mapping[str, Sequence[_Atom]]
+    """The runs of each tool by its text, in their order, where new tools went to the end: inside of such a list nothing
+    tells where a run is now."""
 
 
 class Restorer:
@@ -39,7 +41,12 @@ class Restorer:
 
     def restored(self, fixed: Sequence[Structural]) -> list[Prompt]:
         """The prompts with these breaks undone; those that none of them touches are the same objects."""
-        undone = {id(one) for one in fixed if one.kind != "image_position" and not one.moved and not one.lines}
+        behind = [one for one in fixed if one.moved and not one.is_kept]
+        undone = {
+            id(one)
+            for one in fixed
+            if one.kind != "image_position" and not one.lines and (one.is_kept or not one.moved)
+        }
         built: list[_Restored | None] = []
         prompts: list[Prompt] = []
         for number, prompt in enumerate(self._prompts):
@@ -64,12 +71,29 @@ class Restorer:
             built.append(None if is_of_ids(prompt) else one)
             prompts.append(_prompt(prompt, one.atoms))
         if any([one.kind == "image_position" for one in fixed]):
-            prompts = [_with_images_behind(prompt) for prompt in prompts]
+            prompts = [self._with_images_behind(prompt) for prompt in prompts]
         for moving in [one for one in fixed if one.lines]:
             prompts = [_with_lines_in_order(prompt, moving.path, moving.lines) for prompt in prompts]
-        for addition in [one.moved for one in fixed if one.moved]:
-            prompts = [self._with_addition_behind(prompt, addition) for prompt in prompts]
+        for cause in behind:
+            additions = self._additions(cause)
+            prompts = [
+                self._with_addition_behind(prompt, additions.get(number, cause.moved))
+                for number, prompt in enumerate(prompts)
+            ]
         return prompts
+
+    def _with_images_behind(self, prompt: Prompt) -> Prompt:
+        pieces = with_images_behind(prompt.pieces, self._encode)
+        return prompt if pieces == list(prompt.pieces) else _like(prompt, tuple(pieces))
+
+    def _additions(self, moving: Structural) -> dict[int, str]:
+        """What stood ahead of the newest message of each request, as far as a later request has it no more."""
+        found: dict[int, str] = {}
+        for (number, at), cause in self._structures.key_of.items():
+            base, comparison = self._structures.bases[number], self._structures.comparisons[number]
+            if cause is moving and base is not None and comparison is not None and comparison.regions[at].moved:
+                found[base] = comparison.regions[at].moved
+        return found
 
     def _with_addition_behind(self, prompt: Prompt, addition: str) -> Prompt:
         """The prompt with an addition at the head of its newest user message set behind that message's own text."""
@@ -88,7 +112,8 @@ class Restorer:
 
 def _build(comparison: Comparison, regions: Sequence[tuple[Region, bool]], base: _Restored | None) -> _Restored:
     mine, yours = comparison.mine, comparison.yours
-    theirs = base if base is not None else _Restored(_atoms(yours), list(range(len(yours.runs) + 1)))
+    theirs = base if base is not None else _Restored(_atoms(yours), list(range(len(yours.runs) + 1)), {})
+    tools = theirs.tools
     ours = _atoms(mine)
     atoms: list[_Atom] = []
     starts: list[int] = []
@@ -113,9 +138,11 @@ def _build(comparison: Comparison, regions: Sequence[tuple[Region, bool]], base:
         if not is_fixed:
             starts.extend(range(len(atoms), len(atoms) + region.end - region.start))
             atoms.extend(ours[region.start : region.end])
+            tools = {} if region.kind in ("tool_set", "tool_order") else tools
         elif region.kind == "tool_set":
             starts.extend([len(atoms)] * (region.end - region.start))
-            atoms.extend(_grown_tools(mine, yours, region, theirs))
+            head, tools, tail = _grown_tools(mine, yours, region, theirs)
+            atoms.extend(chain(head, *tools.values(), tail))
         else:
             behind = theirs.atoms[theirs.starts[region.other_start] : theirs.starts[region.other_end]]
             kept = _new_behind(mine, yours, region) if region.kind == "turn_rerendered" else region.end
@@ -126,7 +153,7 @@ def _build(comparison: Comparison, regions: Sequence[tuple[Region, bool]], base:
         at, other = region.end, region.other_end
     take(len(mine.runs), len(yours.runs))
     starts.append(len(atoms))
-    return _Restored(atoms, starts)
+    return _Restored(atoms, starts, tools)
 
 
 def _with_lines_in_order(prompt: Prompt, path: str, lines: Mapping[str, Run]) -> Prompt:
@@ -171,22 +198,21 @@ def _new_behind(mine: Runs, yours: Runs, region: Region) -> int:
     return region.end
 
 
-def _grown_tools(mine: Runs, yours: Runs, region: Region, theirs: _Restored) -> list[_Atom]:
-    """The base's tools that are still there, in its order, then the new ones, then what stands behind the list."""
-    our_tools, our_end = _tool_runs(mine)
-    their_tools, _ = _tool_runs(yours)
+def _grown_tools(
+    mine: Runs, yours: Runs, region: Region, theirs: _Restored
+) -> tuple[list[_Atom], dict[str, Sequence[_Atom]], list[_Atom]]:
+    """What stands ahead of the list, the list, what stands behind it: the tools of the base that are still there, in
+    its order, then new ones."""
+    spans, end = _tool_runs(mine)
     ours = _atoms(mine)
-    names = [mine.text(*span).strip() for span in our_tools]
-    earlier = [yours.text(*span).strip() for span in their_tools]
-    kept = [span for span, text in zip(their_tools, earlier, strict=True) if text in names]
-    new = [span for span, text in zip(our_tools, names, strict=True) if text not in earlier]
-    start = our_tools[0][0]
-    atoms = ours[region.start : start]
-    for first, end in kept:
-        atoms.extend(theirs.atoms[theirs.starts[first] : theirs.starts[end]])
-    for first, end in new:
-        atoms.extend(ours[first:end])
-    return atoms + ours[our_end : region.end]
+    new = {mine.text(*span).strip(): ours[slice(*span)] for span in spans}
+    earlier = theirs.tools or {
+        yours.text(first, last).strip(): theirs.atoms[theirs.starts[first] : theirs.starts[last]]
+        for first, last in _tool_runs(yours)[0]
+    }
+    tools = {text: atoms for text, atoms in earlier.items() if text in new}
+    tools.update({text: atoms for text, atoms in new.items() if text not in tools})
+    return ours[region.start : spans[0][0]], tools, ours[end : region.end]
 
 
 def _tool_runs(runs: Runs) -> tuple[list[tuple[int, int]], int]:
@@ -213,29 +239,6 @@ def _runs_between(runs: Runs, piece: int, start: int, end: int) -> tuple[int, in
             last = number + 1
         at += length
     return first, last
-
-
-def _with_images_behind(prompt: Prompt) -> Prompt:
-    """The prompt with every image behind the text of its message."""
-    pieces = list(prompt.pieces)
-    for part in reversed(parts_of(prompt)):
-        if not part.text.startswith(IMAGE):
-            continue
-        message = part.path.partition(".")[0]
-        last = max(
-            [
-                number
-                for number, piece in enumerate(pieces)
-                if is_turn(piece) and any([span.origin.path.startswith(f"{message}.") for span in piece.spans])
-            ],
-            default=part.last_piece,
-        )
-        if last <= part.last_piece:
-            continue
-        end = part.last_piece + 1
-        moved = pieces[part.piece : end]
-        pieces[part.piece : last + 1] = [*pieces[end : last + 1], *moved]
-    return prompt if pieces == list(prompt.pieces) else _like(prompt, tuple(pieces))
 
 
 def _atoms(runs: Runs) -> list[_Atom]:

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
-from os.path import commonprefix
 from typing import NamedTuple
 
 from prefixlab.attribution.differences import Difference, differences, is_turn
 from prefixlab.attribution.families import Families
 from prefixlab.attribution.form_kinds import MOSTLY, is_mostly_permuted
-from prefixlab.attribution.line_template import LineTemplate, is_reworded, label_before, template_of
+from prefixlab.attribution.line_template import LineTemplate, heading_in, is_reworded, name_before, template_of
 from prefixlab.attribution.tool_lists import tool_name
 from prefixlab.attribution.value_kinds import kind_of
 from prefixlab.prefix_tree import Match
-from prefixlab.records import TOKEN_BYTES, Origin, Piece, Prompt, Run
+from prefixlab.records import Origin, Piece, Prompt, Run
 
 MOST_PLACES = 256
 """Places of a log that are told apart; a log with more of them has other texts, not values in a text."""
@@ -63,7 +62,8 @@ def _is_pair(runs: tuple[Run, Run]) -> bool:
 
 class Place:
     """What stands between the runs `before` and `after` (None: the end of the piece) of pieces of one origin, which
-    are about one `tool` if they are about one at all."""
+    are about one `tool` if they are about one at all. Between lines that stand
+    in a piece several times it is told by what is around it."""
 
     __slots__ = ("_around", "_hint", "after", "before", "families", "origin", "times", "tool", "wordings")
 
@@ -177,12 +177,27 @@ class Site:
     def holes(self) -> int:
         return len(self.broken)
 
-    def label(self, hole: int) -> str:
-        """What the text ahead of a hole calls it, be it on the line above."""
-        label = self.template.label(hole)
-        if not label and not hole and not self.line and self.place.before is not None:
-            label = label_before(self.place.before.text)
-        return label
+    def name(self, hole: int) -> str:
+        """What the text calls a value, by what is ahead of it or by the heading above; empty where it does not."""
+        ahead = self.template.literals[hole]
+        above = self._text_above() if not hole else ""
+        if above and not above.endswith("\n"):
+            return name_before(above + ahead)
+        return name_before(ahead, hole > 0) or ("" if ahead.strip() else heading_in(above))
+
+    def kind(self, hole: int) -> str:
+        """Of what kind a value is, by the wordings that tell the place."""
+        rows = [self.template.values("".join([run.text for run in self._runs_of(one)])) for one in self.place.wordings]
+        return kind_of(list(dict.fromkeys([row[hole] for row in rows if row is not None])))
+
+    def _runs_of(self, wording: tuple[Run, ...]) -> tuple[Run, ...]:
+        return wording if self.line is None else wording[self.line : self.line + 1]
+
+    def _text_above(self) -> str:
+        """The text between the site and the one before it: the run ahead of its place, or the line above in it."""
+        if self.line:
+            return next(iter(self.place.wordings))[self.line - 1].text
+        return "" if self.place.before is None else self.place.before.text
 
     def values_in(self, prompt: Prompt, where: tuple[int, int, int]) -> Found | None:
         """The site's values in a prompt that has its place, or None where it is worded in a way not met before."""
@@ -270,7 +285,7 @@ class Places:
 
     def __init__(self, block_tokens: int) -> None:
         self._enough = max(block_tokens, 16)
-        self._places: dict[tuple[Origin, Run | None, Run | None, str | None], Place] = {}
+        self._places: dict[tuple[Origin, Run | None, Run | None, str | None, int], Place] = {}
         self.unnamed: set[int] = set()
         """Requests whose prefix ends for a reason that is no value: an order, blanks, a form."""
 
@@ -284,7 +299,7 @@ class Places:
             # What people and tools say differs of itself; it is a field only ahead of text that the application wrote.
             said = is_turn(prompt.pieces[difference.piece])
             behind = difference.stable_behind if said else difference.same_behind
-            if behind < self._enough and behind + _tail_tokens(difference) < self._enough:
+            if behind < self._enough:
                 return
             place = self._place(prompt, other, found, difference, skeleton)
             if place is not None:
@@ -313,12 +328,13 @@ class Places:
         start, end = _widened(runs, difference.start, difference.end, skeleton)
         before = runs[start - 1] if start else None
         after = runs[end] if end < len(runs) else None
-        key = (piece.origin, before, after, tool)
+        nth = 0 if before is None else runs[: start - 1].count(before)
+        key = (piece.origin, before, after, tool, nth)
         place = self._places.get(key)
         if place is None:
             if len(self._places) >= MOST_PLACES or _is_reordered(prompt, found, difference):
                 return None
-            place = Place(*key, _around(runs, start, end))
+            place = Place(*key[:4], _around(runs, start, end))
             where = place.find(other)
             ours = "".join([run.text for run in runs[start:end]])
             theirs = "" if where is None else "".join([run.text for run in others[where[1] : where[2]]])
@@ -362,15 +378,6 @@ def _tool_of(piece: Piece) -> str | None:
     # What the template writes behind the last tool can stand in its piece.
     chars = sum([span.chars for span in piece.spans if span.origin == piece.origin])
     return tool_name("".join([run.text for run in piece.runs])[:chars])
-
-
-def _tail_tokens(difference: Difference) -> int:
-    """About how many tokens of the last line that differs are the same again."""
-    if not difference.runs or not difference.other_runs:
-        return 0
-    line, other = difference.runs[-1], difference.other_runs[-1]
-    same = len(commonprefix([line.text[::-1], other.text[::-1]]))  # noqa: RUF071 - texts, not paths
-    return same * len(line.tokens) // TOKEN_BYTES // max(len(line.text), 1)
 
 
 def _widened(runs: tuple[Run, ...], start: int, end: int, skeleton: frozenset[Run]) -> tuple[int, int]:

@@ -36,7 +36,9 @@ class Structural:
     """Piece and run of its first appearance, to order causes front to back."""
     token_index: int
     moved: str = ""
-    """Text ahead of the rest of the newest message, to be set behind it."""
+    """Text ahead of the rest of the newest message, which a fix sets behind it or keeps in the history."""
+    is_kept: bool = False
+    """Whether `moved` is kept."""
     lines: dict[str, Run] = field(default_factory=dict)
     """Lines of a text whose order changes, in the order in which the log showed them first."""
     requests: list[int] = field(default_factory=list)

@@ -15,9 +15,10 @@ from prefixlab.attribution.alignment import Region, Runs, Whole, aligned, joined
 from prefixlab.attribution.differences import first_unlike
 from prefixlab.attribution.form_kinds import form_kind, is_mostly_permuted
 from prefixlab.attribution.parts import Outline, outline, texts
+from prefixlab.attribution.quoting import shortened
 from prefixlab.attribution.sites import PARAMETERS
 from prefixlab.attribution.tool_lists import tools_kind
-from prefixlab.attribution.turn_kinds import Label, Labels, label_turns, shortened
+from prefixlab.attribution.turn_kinds import Label, Labels, label_turns
 from prefixlab.records import Origin, Prompt
 
 IMAGE = "<|image_pad|>"
@@ -205,9 +206,11 @@ def _with_template(regions: Iterable[Region], mine: Runs, yours: Runs, ours: Out
             yield region._replace(
                 kind="head_parameter", path=path, evidence=f"{shortened(then)} became {shortened(now)}"
             )
-        elif _is_image(mine, region) and _text_follows(mine, region):
-            path = next((origin.path for origin in origins if origin.path), "")
-            yield region._replace(kind="image_position", path=path, evidence="an image stands ahead of its text")
+        elif images := _images(region, mine, yours):
+            path = next((path for path, is_ahead in images if is_ahead), "")
+            if path:
+                region = region._replace(kind="image_position", path=path, evidence="an image stands ahead of its text")
+            yield region
         elif region.other_end == len(yours.runs) and _is_template(yours, region) and ours.turns:
             piece = mine.piece_at(region.start)
             if piece > first_turn:
@@ -248,20 +251,35 @@ def _is_template(runs: Runs, region: Region) -> bool:
     return bool(origins) and not any([origin.path for origin in origins])
 
 
-def _is_image(mine: Runs, region: Region) -> bool:
-    return any([run.text.startswith(IMAGE) for run in mine.runs[region.start : region.end]])
+def _images(region: Region, mine: Runs, yours: Runs) -> list[tuple[str, bool]]:
+    """The images of either prompt that make a region: where each is from, and whether text of its message follows.
+
+    Right behind a region stands an image that only one of the prompts has there: what differs is its first mark.
+    """
+    found = []
+    sides = (mine, region.start, region.end), (yours, region.other_start, region.other_end)
+    behind = [_is_image(runs, end) for runs, _, end in sides]
+    for (runs, start, end), is_behind in zip(sides, behind, strict=True):
+        inside = (at for at in range(start, end + (is_behind and not all(behind))) if _is_image(runs, at))
+        first = next(inside, None)
+        if first is not None:
+            found.append(_image(runs, runs.piece_at(first)))
+    return found
 
 
-def _text_follows(mine: Runs, region: Region) -> bool:
-    """Whether text of the same message stands behind an image."""
-    piece = mine.piece_at(region.start)
-    path = next((span.origin.path for span in mine.pieces[piece].spans if span.origin.path), "")
+def _is_image(runs: Runs, at: int) -> bool:
+    return at < len(runs.runs) and runs.runs[at].text.startswith(IMAGE)
+
+
+def _image(runs: Runs, piece: int) -> tuple[str, bool]:
+    """The path of an image, and whether text of the same message stands behind it."""
+    path = next((span.origin.path for span in runs.pieces[piece].spans if span.origin.path), "")
     message = path.partition(".")[0]
-    behind = mine.pieces[piece + 1 :]
-    return any(
+    is_ahead = any(
         [
             not other.text.startswith(IMAGE) and span.origin.path.startswith(f"{message}.")
-            for other in behind
+            for other in runs.pieces[piece + 1 :]
             for span in other.spans
         ]
     )
+    return path, is_ahead

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from prefixlab.attribution.alignment import Whole
 from prefixlab.attribution.form_kinds import form_kind, has_same_json, is_permuted, without_thoughts
 from prefixlab.attribution.parts import Turn
+from prefixlab.attribution.quoting import shortened
 
 LEAST_COMMON = 0.3
 """Part of the smaller conversation, in characters, that two requests must have in common to be one's older form."""
@@ -175,8 +176,3 @@ def _turn_kind(turn: Turn, other: Turn) -> tuple[str, str, str]:
 
 def _messages(count: int) -> str:
     return "1 message" if count == 1 else f"{count} messages"
-
-
-def shortened(text: str) -> str:
-    shown = " ".join(text.split())
-    return repr(shown if len(shown) <= 60 else shown[:57] + "...")

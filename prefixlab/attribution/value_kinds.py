@@ -27,13 +27,16 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
 )
 """Kinds that a pattern tells, the most telling first."""
 
+_CLOCK = dict(_PATTERNS)["clock"]
+_DAY_SHOWN = re.compile(_DATE, re.IGNORECASE)
+
 _EPOCH = re.compile(r"1\d{9}(?:\d{3}){0,3}(?:\.\d+)?")
 _NUMBER = re.compile(r"[-+]?[$€£¥]?\s?\d[\d,.' ]*\s?[%$€£¥]?")
 _PATH = re.compile(r"(?:[A-Za-z]:\\|~?/|\.{1,2}/)\S*|\S+(?:[/\\]\S+){2,}")
 _NAME = re.compile(r"[^\W\d_a-z][\w'’.-]*(?: (?:[^\W\d_a-z][\w'’.-]*|van|von|de|da|del|la|bin|al)){0,3}")
 _JSON_INSIDE = re.compile(r"""[\w -]+"\s?:\s.*""", re.DOTALL)
 """What differs of an object behind its opening brace and quote: `score": 542, "cart": 7`."""
-_ID = re.compile(r"(?=\S*\d)[A-Za-z0-9][\w.:#-]{2,}|[0-9a-f]{4,}|[A-Za-z0-9_-]{16,}")
+_ID = re.compile(r"(?=\S*\d)[A-Za-z0-9][A-Za-z0-9_.:#-]{2,}|[0-9a-f]{4,}|[A-Za-z0-9_-]{16,}")
 
 
 _WHOLE: tuple[re.Pattern[str], ...] = (
@@ -56,6 +59,15 @@ def widened(text: str, start: int, end: int) -> tuple[int, int]:
             if first < end and start < last and first <= start and end <= last:
                 return first, last
     return start, end
+
+
+def day_of(value: str) -> str | None:
+    """A clock that shows a date, cut to that date; None for any other value."""
+    shown = value.strip().strip("\"'`")
+    if not _CLOCK.fullmatch(shown):
+        return None
+    day = _DAY_SHOWN.search(shown)
+    return value.replace(shown, day[0], 1) if day else None
 
 
 def kind_of(values: Sequence[str]) -> str:

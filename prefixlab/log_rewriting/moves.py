@@ -1,13 +1,14 @@
-"""Values moved within the texts of one record, in the record's own JSON."""
+"""Values of one record moved, texts written otherwise, lists put in order: in the record's own JSON."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
-from prefixlab.log_rewriting.json_splice import Edit, NotThere, Path, with_edits
-from prefixlab.text_moves import Cut, TextMove
+from prefixlab.log_rewriting.json_splice import Edit, NotThere, Path, with_edits, with_order
+from prefixlab.text_moves import Cut, ListOrder, TextEdit, TextMove
 
 StepsOf = Callable[[str], tuple[str | int, ...]]
 """The keys and indices of a JSON path."""
@@ -55,6 +56,34 @@ def with_moves(raw: bytes, body_path: Path, body: Any, moves: Sequence[TextMove]
         moved = "\n".join(texts)
         cuts.setdefault(path, []).append(Edit(len(text), len(text), f"\n{moved}" if text else moved))
     return Moved(with_edits(raw, body_path, cuts), made) if made else Moved(raw, made)
+
+
+def with_texts(raw: bytes, body_path: Path, body: Any, edits: Sequence[TextEdit], steps_of: StepsOf) -> bytes:
+    """The JSON of a record with those of the edits made that can be. Their paths start from `body`."""
+    found: dict[Path, list[Edit]] = {}
+    for cut, text in edits:
+        try:
+            path, start, end = _place_of(cut, _value(body, steps_of(cut.path)))
+        except NotThere:
+            continue
+        found.setdefault((*steps_of(cut.path), *path), []).append(Edit(start, end, text))
+    return with_edits(raw, body_path, found) if found else raw
+
+
+def with_orders(raw: bytes, body_path: Path, orders: Sequence[ListOrder], steps_of: StepsOf) -> bytes:
+    """The JSON of a record with those of its lists in order that there are."""
+    for order in orders:
+        with suppress(NotThere):
+            raw = with_order(raw, (*body_path, *steps_of(order.path)), order.first, order.order)
+    return raw
+
+
+def texts_in_line(line: str, edits: Sequence[TextEdit]) -> str:
+    """A prompt that is one line of text with the edits made that leave it one line."""
+    for (_, rendered, _, start, end), text in reversed(edits):
+        if line[start:end] == rendered[start:end] and not {"\n", "\r"} & {*text}:
+            line = line[:start] + text + line[end:]
+    return line
 
 
 def _may_be_cut(path: Path, chars: int, text: str) -> bool:

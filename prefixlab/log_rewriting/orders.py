@@ -51,6 +51,8 @@ class FirstForms:
         self._kinds = frozenset(kinds)
         self._orders: dict[tuple[int, str, bytes], tuple[bytes, ...]] = {}
         self._forms: dict[tuple[int, str, bytes], str] = {}
+        self._json: dict[tuple[int, str, bytes], tuple[str, bytes]] = {}
+        """JSON in texts as it was shown first, and its value."""
         self._tools: dict[int, dict[bytes, int]] = {}
         self._tool_sets: set[tuple[int, bytes]] = set()
         self._plain: set[tuple[int, str, int]] = set()
@@ -201,21 +203,26 @@ class FirstForms:
         seen = (family, place, hash(text))
         if seen in self._plain:
             return
-        edits = {"key_order": list(self._json_edits(text, place, family))}
-        edits["permuted"] = [] if edits["key_order"] else list(self._block_edits(text, place, role, family))
+        edits = self._json_edits(text, place, family)
+        if not edits:
+            edits = {"permuted": list(self._block_edits(text, place, role, family))}
         wanted = [kind for kind, found in edits.items() if found and kind in self._kinds]
         if not wanted:
             self._plain.add(seen)
         for kind in wanted:
             record.edit(kind, path, edits[kind])
 
-    def _json_edits(self, text: str, place: str, family: int) -> Iterator[Edit]:
-        """JSON in a text in the form shown first."""
-        for start, end, canonical in json_in(text):
+    def _json_edits(self, text: str, place: str, family: int) -> dict[str, list[Edit]]:
+        """JSON in a text in the form shown first, by kind: keys in another order, or else objects of a list."""
+        edits: dict[str, list[Edit]] = {}
+        for start, end, value, unordered in json_in(text):
             written = text[start:end]
-            shown = self._forms.setdefault((family, place, _digest(canonical)), written)
+            key = (family, place, _digest(unordered))
+            shown, first = self._json.setdefault(key, (written, _digest(value)))
             if shown != written:
-                yield Edit(start, end, shown)
+                kind = "key_order" if first == _digest(value) else "permuted"
+                edits.setdefault(kind, []).append(Edit(start, end, shown))
+        return edits
 
     def _block_edits(self, text: str, place: str, role: str, family: int) -> Iterator[Edit]:
         """Blocks of a text in the order in which the same ones were shown first.

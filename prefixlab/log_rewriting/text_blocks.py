@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from prefixlab.log_rewriting.json_splice import Span
 
@@ -45,8 +46,20 @@ def block_runs(text: str, *, lines: bool) -> Iterator[list[Span]]:
     yield from _opened_alike(text, Span(taken, len(text)), lines)
 
 
-def json_in(text: str) -> Iterator[tuple[int, int, bytes]]:
-    """Objects and lists of JSON in a text: where they stand, and their value with its keys sorted."""
+class FoundJson(NamedTuple):
+    """JSON in a text: where it stands, its value with keys sorted, and that with the objects of its lists sorted too.
+
+    Objects in a list are documents or records. A list of anything else keeps its order, which may say something.
+    """
+
+    start: int
+    end: int
+    value: bytes
+    unordered: bytes
+
+
+def json_in(text: str) -> Iterator[FoundJson]:
+    """Objects and lists of JSON in a text."""
     if len(text) > LONGEST_TEXT:
         return
     at = attempts = 0
@@ -57,13 +70,23 @@ def json_in(text: str) -> Iterator[tuple[int, int, bytes]]:
         attempts += 1
         try:
             value, end = _DECODER.raw_decode(text, start.start())
-            canonical = json.dumps(value, sort_keys=True)
+            forms = [json.dumps(form, sort_keys=True).encode() for form in (value, _unordered(value))]
         except (ValueError, RecursionError, TypeError):
             at = start.end()
             continue
         if value:
-            yield start.start(), end, canonical.encode()
+            yield FoundJson(start.start(), end, *forms)
         at = end
+
+
+def _unordered(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _unordered(below) for key, below in value.items()}
+    if isinstance(value, list):
+        below = [_unordered(one) for one in value]
+        is_of_objects = all([isinstance(one, dict) for one in below])
+        return sorted(below, key=lambda one: json.dumps(one, sort_keys=True)) if is_of_objects else below
+    return value
 
 
 def _elements(text: str, within: Span, depth: int) -> Iterator[list[Span]]:

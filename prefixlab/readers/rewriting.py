@@ -116,9 +116,9 @@ class WritableLog:
     def _document(self, data: bytes, change: Change) -> Iterator[bytes]:
         at = 0
         for number, record in enumerate(self.records()):
-            start = data.index(_bytes_of(record), at)
+            start = data.index(bytes_of(record), at)
             yield data[at:start]
-            at = start + len(_bytes_of(record))
+            at = start + len(bytes_of(record))
             new = change(number, record)
             yield data[start:at] if new is None else new
         yield data[at:]
@@ -131,11 +131,12 @@ def _with_record(line: bytes, record: LoggedRecord, new: bytes | None) -> bytes:
     """The line with its record changed; the byte-order mark and the line's end stay."""
     if new is None:
         return line
-    start = line.index(_bytes_of(record))
-    return line[:start] + new + line[start + len(_bytes_of(record)) :]
+    start = line.index(bytes_of(record))
+    return line[:start] + new + line[start + len(bytes_of(record)) :]
 
 
-def _bytes_of(record: LoggedRecord) -> bytes:
+def bytes_of(record: LoggedRecord) -> bytes:
+    """A record as it stands in the log."""
     return record.logged if isinstance(record.logged, bytes) else str(record.logged).encode()
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import orjson
@@ -29,6 +30,8 @@ _ORDERS = {
     "permuted": "Order of documents or examples",
     "arguments_reserialised": "Form of tool-call arguments",
     "image_position": "Images behind the text of their message",
+    "whitespace": "Blanks",
+    "unicode_form": "Unicode form",
 }
 
 _WORTH_SAYING = 0.02
@@ -43,8 +46,8 @@ def text(found: FixSummary, width: int) -> bytes:
         lines += ["", *_figures(found), "", *_steps(found, width)]
     if found.unfixed:
         lines += ["", "Left as it was"]
-        for row in found.unfixed:
-            lines += _item(f"{neutral(row.name)}: {row.why}.", width)
+        for said in _folded([f"{neutral(row.name)}: {row.why}" for row in found.unfixed]):
+            lines += _item(f"{said}.", width)
     notes = [*found.notes]
     if found.skipped:
         kept = counted(found.skipped, "record cannot be read and was kept as it is",
@@ -61,7 +64,9 @@ def text(found: FixSummary, width: int) -> bytes:
         for note in notes:
             lines += _item(neutral(note), width)
     if found.steps:
-        lines += ["", *wrapped("Both logs were replayed in the same way. No text was deleted or edited.", width)]
+        is_formed = any([step.kind in ("whitespace", "unicode_form") for step in found.steps])
+        edited = "and none edited but for its form" if is_formed else "or edited"
+        lines += ["", *wrapped(f"Both logs were replayed in the same way. No text was deleted {edited}.", width)]
     return ("\n".join(lines) + "\n").encode()
 
 
@@ -109,9 +114,14 @@ def _row(name: str, before: Totals, after: Totals, tokens: str) -> tuple[str, st
 
 def _steps(found: FixSummary, width: int) -> list[str]:
     lines = ["What was changed" if found.written_to is not None else "What would be changed"]
-    for step in found.steps:
-        lines += _item(f"{_what(step)}: {counted(step.records, 'record')}{_left(step)}.", width)
+    for said in _folded([f"{_what(step)}: {counted(step.records, 'record')}{_left(step)}" for step in found.steps]):
+        lines += _item(f"{said}.", width)
     return lines
+
+
+def _folded(lines: Sequence[str]) -> list[str]:
+    """Equal lines as one with their number: a log may have several values of one name."""
+    return [line if count == 1 else f"{line} ({number(count)} of them)" for line, count in Counter(lines).items()]
 
 
 def _what(step: FixedStep) -> str:

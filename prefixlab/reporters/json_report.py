@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from prefixlab.bill import Bill, Rates
 from prefixlab.errors import PrefixlabError
-from prefixlab.findings import Break, Field, Input, Losses, Observed, Outcome, Report, RequestRow, Totals
+from prefixlab.findings import Alternative, Break, Field, Input, Losses, Observed, Outcome, Report, RequestRow, Totals
 from prefixlab.reporters.neutral import without_surrogates
 
 SCHEMA = "prefixlab.audit/1"
@@ -153,6 +153,12 @@ def _row(values: Mapping[str, Any], index: Mapping[str, int]) -> RequestRow:
     return RequestRow(values["id"], values["line"], outcome, matched, losses, values["field"], values["tags"])
 
 
+def _field(values: Mapping[str, Any]) -> Field:
+    alternatives = tuple(Alternative(**_known(Alternative, each)) for each in values.get("alternatives", ()))
+    lists = {"examples": tuple(values["examples"]), "alternatives": alternatives}
+    return Field(**{**_known(Field, values), **lists})
+
+
 def _read_bill(bill: Mapping[str, Any] | None) -> Bill | None:
     if bill is None:
         return None
@@ -184,9 +190,7 @@ def _report(document: Mapping[str, Any]) -> Report:
         totals=Totals(**_known(Totals, document["totals"])),
         warm=Totals(**_known(Totals, document["warm"])),
         losses=Losses(**document["losses"]),
-        fields=tuple(
-            Field(**{**_known(Field, each), "examples": tuple(each["examples"])}) for each in document["fields"]
-        ),
+        fields=tuple(_field(each) for each in document["fields"]),
         breaks=tuple(Break(**_known(Break, each)) for each in document["breaks"]),
         observed=Observed(**_known(Observed, observed)) if observed else None,
         requests=tuple(_row(row, index) for row in rows),

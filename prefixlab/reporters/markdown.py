@@ -119,7 +119,9 @@ def _often(row: Rung, report: Report) -> str:
         return said
     values = ", ".join(code(example, _VALUE) for example in row.examples[:_MOST_VALUES])
     said += f", {wording.counted(row.distinct_values, 'value')}"
-    return f"{said}: {values}" if values else said
+    said = f"{said}: {values}" if values else said
+    less = wording.alternatives(row, report)
+    return f"{said}; {prose(less)}" if less else said
 
 
 def _ladder(report: Report) -> str:

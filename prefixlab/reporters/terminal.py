@@ -131,6 +131,7 @@ def _rung(row: Rung, report: Report, width: int, columns: tuple[int, int, int, i
     details = [wording.where(row, report, _show)]
     if isinstance(row, Field):
         details.append(_values(row, width - len(indent)))
+        details += filter(None, [wording.alternatives(row, report)])
     elif row.evidence:
         details.append(shown(row.evidence, 2 * (width - len(indent)) - 8) + _doubt(row))
     lines = [f"{front}{pad(shown(name, room), room)}  {figures}"]

@@ -166,6 +166,25 @@ def where(row: Rung, report: Report, show: Show) -> str:
     return f"{said}; known, ignored" if row.ignored else said
 
 
+_HALF_MEASURES = {"date": "the day alone", "once_a_session": "one value a session", "tool_call": "a tool call"}
+
+
+def alternatives(row: Rung, report: Report) -> str:
+    """What less than the fix would win back; empty where nothing is known to."""
+    known = row.alternatives if isinstance(row, Field) and row.pays and not row.ignored else ()
+    found = [(_HALF_MEASURES[one.what], one) for one in known if one.what in _HALF_MEASURES]
+    if not found:
+        return ""
+    # A value right ahead of another wins by a half-measure what it wins by its fix: only together with that one.
+    said = "instead" if row.recoverable_tokens else "instead, with the next one fixed"
+    limited = is_limited(report)
+    each = [
+        f"{what} {number(one.recoverable_tokens)} ({percent(one.cached_reuse_after if limited else one.reuse_after)})"
+        for what, one in found
+    ]
+    return f"{said}: {', '.join(each)}"
+
+
 def _causes(rows: Iterable[Rung]) -> tuple[str, str]:
     kinds = {type(row) for row in rows}
     return ("field", "fields") if kinds == {Field} else ("cause", "causes")

@@ -13,13 +13,17 @@ or right. For the patterns with `cuts` below (cl100k, o200k, Llama 3, Qwen, tekk
   punctuation run before it) takes the run up to its last line break and no further; indentation behind it is matched
   by what comes after. A `/` behind a line break belongs to the tail `[\\r\\n/]*` of a punctuation run in o200k and
   tekken. Cut there, the left part ends in that line break, which ends the same match.
+* **between a letter or digit and a mark** such as a comma, a quote, a bracket, an ideographic full stop, but the
+  apostrophe. Letters and digits are matched by runs of them that stop there, as at the end of text; a contraction
+  begins with an apostrophe; a mark that the alternative for words takes along stands ahead of them. `SURE_LETTERS` and
+  `SURE_MARKS` are listed, as what is a letter and what a mark differs between versions of Unicode.
 * **around a special token**, which is taken out of the text before anything else.
 
 GPT-2's pattern has no such rule for line breaks: of `\\n\\n` before a letter each is a pre-token of its own, at the end
 of text they are one. It declares no cuts.
 
 **NFC.** Qwen's text is normalized first. Blanks and line breaks are starters that compose with nothing, so none of the
-cuts has a composition or a reordering of marks across it. Between a non-blank and a non-blank there is never a cut.
+cuts has a composition or a reordering of marks across it. Nor do the `SURE_MARKS`, with what is ahead of them.
 
 What counts as blank here is the regular expressions' `\\s` (Unicode White_Space). Python's `isspace` also takes
 U+001C to U+001F: used for "is all blank so far" it only makes us cut less often.
@@ -34,6 +38,12 @@ INLINE_BLANKS = "\\t\\x0b\\x0c \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u
 own `\\s` takes U+001C to U+001F as well."""
 
 BLANKS = INLINE_BLANKS + "\\r\\n"
+
+SURE_LETTERS = "A-Za-z0-9\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fa5\uac00-\ud7a3"
+"""Letters and digits behind which a mark begins another pre-token, as the inside of a character class."""
+
+SURE_MARKS = '"(){}\\[\\]<>=&,;:|。！？；，、：「」（）《》'
+"""The marks of that rule, as the inside of a character class."""
 
 
 class PreTokenPattern(NamedTuple):

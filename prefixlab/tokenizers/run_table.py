@@ -1,26 +1,42 @@
 """Text cut where it is sure to tokenize piecewise, each distinct stretch encoded once and kept as one `Run`.
 
 The cuts are those that `patterns.py` proves: behind the last line break of a run of blanks, unless `/` follows, and in
-long lines also before the blank behind a sentence or a clause. They depend on the text around them alone, never on a
-distance, so that a changed value costs its own line and the lines behind it are found again.
+long lines also before the blank behind a sentence, before the mark behind a field, and so on to single words. They
+depend on the text around them alone, never on a distance, so that a changed value costs its own stretch and those
+behind it are found again.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import cache
 from itertools import chain
 
 from prefixlab.contracts import TextTokenizer
 from prefixlab.records import Run
+from prefixlab.tokenizers.patterns import BLANKS, SURE_LETTERS, SURE_MARKS
 
 LONG_LINE = 600
-"""Characters from which on a line is cut at its sentences as well."""
+"""Characters from which on a line is cut at its sentences as well, and what then is as long still at its fields and
+words."""
 
 LONG_SENTENCE = 2000
 """Characters from which on a sentence is cut at commas, colons and closing brackets as well."""
 
 _SENTENCES = re.compile(r"[^.!?;]*+(?:[.!?;]++(?! )[^.!?;]*+)*+[.!?;]*+")
 _CLAUSES = re.compile(r"[^,:)}\]]*+(?:[,:)}\]]++(?! )[^,:)}\]]*+)*+[,:)}\]]*+")
+_FIELDS = re.compile(rf"(?<=[{SURE_LETTERS}])(?=\"?[,;|<}}\]。！？；])")
+_WORDS = re.compile(rf"(?<=[^{BLANKS}])(?=[ \t])")
+_MARKS = re.compile(rf"(?<=[{SURE_LETTERS}])(?=[{SURE_MARKS}])")
+
+
+@cache
+def _some_words() -> re.Pattern[str]:
+    """Finds the blanks behind one in sixteen of all letters, so that a text of words gives stretches of some. Behind
+    digits it finds none: they are more often a value's, and its end is to be the same in each request."""
+    chosen = "".join([chr(code) for code in range(0x41, 0xD800) if code % 16 == 4 and chr(code).isalpha()])
+    return re.compile(rf"(?<=[{chosen}])(?=[ \t])")
 
 
 class RunTable:
@@ -112,11 +128,17 @@ def continues(line: str) -> bool:
 
 
 def split_long(text: str) -> list[str]:
-    """A long line cut before blanks behind sentences, and behind clauses where a sentence is very long."""
-    pieces: list[str] = []
-    for sentence in _SENTENCES.findall(text):
-        if len(sentence) > LONG_SENTENCE:
-            pieces += filter(None, _CLAUSES.findall(sentence))
-        elif sentence:
-            pieces.append(sentence)
-    return pieces
+    """A long line cut before blanks behind sentences, and what is long still into less and less."""
+    pieces = _SENTENCES.findall(text)
+    if max(map(len, pieces)) > LONG_LINE:
+        pieces = _each_long(pieces, LONG_SENTENCE, _CLAUSES.findall)
+        pieces = _each_long(pieces, LONG_LINE, _FIELDS.split)
+        pieces = _each_long(pieces, LONG_LINE, lambda piece: _some_words().split(piece))
+        pieces = _each_long(pieces, LONG_LINE, _WORDS.split)
+        pieces = _each_long(pieces, LONG_LINE, _MARKS.split)
+    return list(filter(None, pieces))
+
+
+def _each_long(pieces: list[str], most: int, split: Callable[[str], list[str]]) -> list[str]:
+    """The pieces, those of more than `most` characters cut."""
+    return [part for piece in pieces for part in (split(piece) if len(piece) > most else (piece,))]

@@ -45,7 +45,7 @@ def test_blocks_that_open_alike(text: str, found: list[list[str]]) -> None:
 
 def test_json_is_the_same_only_where_its_numbers_are_written_alike() -> None:
     texts = ['x {"a": 1, "b": [2]} y', '{"b":[2],"a":1}', '{"b":[2],"a":1.0}', '{"a":1,"a":1,"b":[2]}', "{not} [json"]
-    values = [[value for _, _, value in json_in(text)] for text in texts]
+    values = [[found.value for found in json_in(text)] for text in texts]
     assert values[0] == values[1] != values[2]
     # Of an object with a key twice nothing is known but what is in it.
     assert values[3:] == [[b'["\\u00002"]'], []] or values[3:] == [[], []]

@@ -90,12 +90,36 @@ def test_the_openai_layout() -> None:
         '<|im_start|>system\n# Tools\n\n{"type": "function", "function": {"name": "no_arguments", "description": "é", '
         '"parameters": {"type": "object"}}}<|im_end|>\n'
         "<|im_start|>developer\nd<|im_end|>\n<|im_start|>user name=Ann\nu<|im_end|>\n"
-        '<|im_start|>assistant to=functions.no_arguments\n{"a": 1}<|im_end|>\n'
+        '<|im_start|>assistant\nto=functions.no_arguments\n{"a": 1}<|im_end|>\n'
         "<|im_start|>tool\nr<|im_end|>\n<|im_start|>assistant\n"
     )
     raw = load_renderer("openai", tool_arguments="raw").render(asked(chat))
     assert ('{"a":1}', "messages[2].tool_calls[0].function.arguments") in placed(raw)
     assert "not published" in renderer.notes[0]
+
+
+CALL = {"id": "c", "type": "function", "function": {"name": "no_arguments", "arguments": '{"a":1}'}}
+OTHER_CALL = {"id": "d", "type": "function", "function": {"name": "other", "arguments": "not json"}}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"role": "assistant", "content": "a"},
+        {"role": "assistant", "name": "planner", "content": "a"},
+        {"role": "assistant", "content": None, "tool_calls": [CALL]},
+        {"role": "assistant", "content": "a", "tool_calls": [CALL, OTHER_CALL]},
+        {"role": "assistant", "name": "planner", "content": "", "tool_calls": [OTHER_CALL]},
+    ],
+)
+@pytest.mark.parametrize("arguments", ["parsed", "raw"])
+def test_history_goes_on_where_the_generation_prompt_ends(answer: dict[str, object], arguments: str) -> None:
+    """Whatever an answer consists of: the stand-in for OpenAI's layout makes no break of its own."""
+    renderer = load_renderer("openai", tool_arguments="raw" if arguments == "raw" else "parsed")
+    asking: list[dict[str, object]] = [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}]
+    before = text_of(renderer.render(asked(Chat(asking, TOOLS[1:]))))
+    behind = [*asking, answer, {"role": "tool", "tool_call_id": "c", "content": "r"}]
+    assert text_of(renderer.render(asked(Chat(behind, TOOLS[1:])))).startswith(before)
 
 
 @pytest.mark.parametrize("name", ["anthropic", "openai", "chatml", "qwen3"])

@@ -16,7 +16,7 @@ from test_text_report import hostile_report
 
 from prefixlab.bill import Bill, Rates
 from prefixlab.errors import MissingExtra, PrefixlabError
-from prefixlab.findings import Losses, Observed, Report, Totals
+from prefixlab.findings import Alternative, Losses, Observed, Report, Totals
 from prefixlab.reporters import csv_report, json_report, parquet_report
 from prefixlab.reporters.json_report import report_from_json
 from prefixlab.reporters.neutral import neutral
@@ -27,7 +27,7 @@ TOTALS += ["raw_reuse", "aligned_reuse", "cached_reuse"]
 LOSSES = ["first_seen", "volatile", "partial_block", "last_token", "below_minimum", "evicted", "expired", "isolated"]
 FIELD = ["rank", "name", "kind", "path", "line", "token_index", "requests", "distinct_values", "examples"]
 FIELD += ["lost_tokens", "recoverable_tokens", "reuse_after_fix", "cached_reuse_after_fix"]
-FIELD += ["level", "severity", "confidence", "advice", "pays", "ignored"]
+FIELD += ["level", "severity", "confidence", "advice", "alternatives", "pays", "ignored"]
 BREAK = ["rank", "kind", "path", "requests", "lost_tokens", "recoverable_tokens", "reuse_after_fix"]
 BREAK += ["cached_reuse_after_fix", "level", "severity", "confidence", "evidence", "advice", "pays", "ignored"]
 REQUEST = ["id", "line", "prompt_tokens", "raw_shared_tokens", "aligned_tokens", "cached_tokens"]
@@ -38,7 +38,7 @@ TOP += ["breaks", "observed"]
 
 def full_report() -> Report:
     return make_report(
-        fields=[make_field()],
+        fields=[make_field(alternatives=(Alternative("date", 1000, 0.7, 0.6),))],
         breaks=[make_break()],
         rows=[make_row(1, tags={"tenant": "acme"}), make_row(2, field="Current time")],
         observed=Observed(2, 100, 120),
@@ -65,6 +65,9 @@ def test_the_keys_are_those_of_the_schema_in_its_order() -> None:
     assert list(document["by"]["tenant"]["acme"]) == [*TOTALS, "losses", "causes"]
     assert list(document["losses"]) == list(document["requests"][0]["losses"]) == LOSSES
     assert list(document["fields"][0]) == FIELD
+    assert document["fields"][0]["alternatives"] == [
+        {"what": "date", "recoverable_tokens": 1000, "reuse_after": 0.7, "cached_reuse_after": 0.6}
+    ]
     assert list(document["breaks"][0]) == BREAK
     assert document["observed"] == {
         "requests": 2,

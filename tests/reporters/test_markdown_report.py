@@ -13,7 +13,7 @@ from markdown_it.token import Token
 from report_factory import HOSTILE, empty_report, make_field, make_report, make_row
 from test_text_report import hostile_report
 
-from prefixlab.findings import Report
+from prefixlab.findings import Alternative, Report
 from prefixlab.reporters.markdown import REPORTER, code, prose
 
 PARSER = MarkdownIt("commonmark", {"html": True}).enable("table")
@@ -112,3 +112,8 @@ def test_prose_keeps_plain_words_and_codes_the_rest() -> None:
     assert prose("ask @someone about deadbeef1 and #12") == "ask `@someone` about `deadbeef1` and `#12`"
     assert prose("1. no list", starts_line=True) == "`1.` no list"
     assert prose("3 messages", starts_line=True) == "3 messages"
+
+
+def test_half_measures_stand_behind_the_values() -> None:
+    field = make_field(alternatives=(Alternative("date", 1000, 0.7, 0.6),))
+    assert "`09:16`; instead: the day alone 1,000 (70.0 `%`) |" in markdown(make_report(fields=[field]))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from report_factory import HOSTILE, empty_report, make_break, make_field, make_report, make_row
 from rich.cells import cell_len
 
-from prefixlab.findings import Losses, Observed, Report, Totals
+from prefixlab.findings import Alternative, Losses, Observed, Report, Totals
 from prefixlab.reporters.neutral import cells, neutral, shown, wrapped
 from prefixlab.reporters.terminal import REPORTER
 from prefixlab.reporters.wording import counted, percent
@@ -266,3 +266,21 @@ def test_a_number_keeps_its_sign(width: int) -> None:
     lines = wrapped(said, width)
     assert " ".join(lines) == said
     assert not [line for line in lines if line.startswith("%")]
+
+
+HALF_MEASURES = (
+    Alternative("date", 1000, 0.7, 0.6),
+    Alternative("once_a_session", 900, 0.65, 0.5),
+    Alternative("of a later version", 800, 0.6, 0.4),
+)
+
+
+def test_half_measures_stand_under_their_row() -> None:
+    said = "instead: the day alone 1,000 (70.0 %), one value a session 900 (65.0 %)\n"
+    assert said in text(make_report(fields=[make_field(alternatives=HALF_MEASURES)]), width=100)
+    assert "instead" not in text(make_report(fields=[make_field()]))
+    assert "instead" not in text(make_report(fields=[make_field(alternatives=HALF_MEASURES, ignored=True)]))
+    limited = make_report(fields=[make_field(alternatives=HALF_MEASURES)], engine={"name": "vllm", "cache_tokens": 512})
+    assert "the day alone 1,000 (60.0 %), one value a session 900 (50.0 %)\n" in text(limited, width=100)
+    ahead = make_report(fields=[make_field(recoverable_tokens=0, alternatives=HALF_MEASURES)])
+    assert "instead, with the next one fixed: the day alone 1,000 (70.0 %)" in text(ahead, width=100)

@@ -71,6 +71,31 @@ def test_long_lines_are_cut_at_sentences_and_clauses() -> None:
         assert "".join(split_long(text)) == text
 
 
+@pytest.mark.parametrize("name", ["o200k_base", "cl100k_base", "qwen3"])
+def test_what_is_cut_is_encoded_as_the_whole(name: str) -> None:
+    source = random.Random(9)
+    tokenizer = load_tokenizer(name)
+    parts = [*"ab12Zü.,;|<>(){}[]\":'&= \t。！，、が的한का😀", "\u3099", "\u0301", "\u0338", "'s", "退货", '"}', " the"]
+    for number in range(300):
+        long = "".join([source.choice(parts) for _ in range(source.randint(700, 2600))])
+        text = long if number % 2 else varied_text(source, 120).replace("\n", " ")
+        pieces = split_long(text)
+        assert "".join(pieces) == text
+        assert b"".join(map(tokenizer.encode_ordinary, pieces)) == tokenizer.encode_ordinary(text)
+
+
+def test_what_has_no_sentences_is_cut_at_fields_and_words() -> None:
+    rule = "parcels are kept for a week"
+    row = ",".join([f'"rule{n}":"{rule} {n}"' for n in range(40)])
+    assert split_long(row)[1] == f'","rule1":"{rule} 1'
+    chinese = "请核对收货地址。" * 100
+    assert split_long(chinese)[:2] == ["请核对收货地址", "。请核对收货地址"]
+    words = " ".join([f"{rule} {n}" for n in range(200)])
+    one, other = (split_long(f"Now {clock} {words}") for clock in ("10:00", "11:11"))
+    assert len(set(one) - set(other)) == 1
+    assert max(map(len, one)) < 600
+
+
 def test_equal_text_is_one_run() -> None:
     table = RunTable(load_tokenizer("qwen3"))
     first = table.runs("a line\n\n  b line\nlast")
