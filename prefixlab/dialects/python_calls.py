@@ -62,10 +62,9 @@ class CallReading(StatementReading):
         if isinstance(value, Class):
             return self.instance(value, args, {}, value.node)
         if isinstance(value, Imported):
-            nowhere = self.place(ast.Constant(None))
-            calls = Expression(f"{value.name}()", calls=(value.name,))
-            return Opaque(calls, nowhere) if value.name not in ("list", "dict", "set") else _EMPTY[value.name]
-        return Opaque(facts(value), origin(value) or self.place(ast.Constant(None)))
+            made = Opaque(Expression(f"{value.name}()", calls=(value.name,)), value.at or self.source.start)
+            return _EMPTY.get(value.name, made)
+        return Opaque(facts(value), origin(value) or self.source.start)
 
     def call(self, node: ast.Call, names: Names) -> Value:
         """What a call gives."""

@@ -46,6 +46,7 @@ from prefixlab.prompt_templates import Expression, Order, Place
 DEEPEST = 90
 """Expressions, and calls of the module's functions, in one another."""
 
+_TOO_FAR = "Not all of the module could be followed: it goes too deep or too far."
 _TIME_PARTS = frozenset("year month day hour minute second microsecond".split())
 
 
@@ -124,13 +125,14 @@ class ExpressionReading:
         """What an expression gives."""
         self.steps += 1
         if self.depth > DEEPEST or self.steps > self.most_steps:
-            self.notes["Not all of the module could be followed: it goes too deep or too far."] = None
+            self.notes[_TOO_FAR] = None
             return Opaque(Expression("…"), self.place(node))
         read = _READ.get(type(node))
         self.depth += 1
         try:
             return self.opaque(node, names) if read is None else read(self, node, names)
         except TooLarge:
+            self.notes[_TOO_FAR] = None
             return Opaque(Expression(self.written(node)), self.place(node))
         finally:
             self.depth -= 1
@@ -203,7 +205,7 @@ class ExpressionReading:
     def attribute(self, owner: Value, name: str, node: ast.AST) -> Value:
         """An attribute of a value."""
         if isinstance(owner, Imported):
-            return Imported(f"{owner.name}.{name}")
+            return Imported(f"{owner.name}.{name}", self.place(node))
         if isinstance(owner, Instance | Class):
             found = self.attribute_of(owner, name, node)
             if found is not None:
@@ -289,7 +291,7 @@ class ExpressionReading:
             truth = _truth(left)
             if truth is not None:
                 left = left if truth == is_or else right
-            elif is_or and isinstance(left, Opaque) and (_truth(right) is False or constant_text(right) is not None):
+            elif is_or and isinstance(left, Opaque) and (_truth(right) is False or _is_short(right)):
                 # `name or "friend"` is the name.
                 continue
             elif is_or or isinstance(right, TextValue):
@@ -333,6 +335,15 @@ class ExpressionReading:
         for one in reversed(chain):
             value = self.combined(one.op, value, self.value(one.right, names), one)
         return value
+
+    def grown(self, node: ast.AugAssign, names: Names) -> Value:
+        """What a name holds after `+=`."""
+        before = self.value(node.target, names)
+        try:
+            return self.combined(node.op, before, self.entering(node.value, names), node)
+        except TooLarge:
+            self.notes[_TOO_FAR] = None
+            return before
 
     def combined(self, operation: ast.operator, left: Value, right: Value, node: ast.AST) -> Value:
         """What an operator makes of two values."""
@@ -482,6 +493,11 @@ def _truth(value: Value) -> bool | None:
 
 
 truth = _truth
+
+
+def _is_short(value: Value) -> bool:
+    text = constant_text(value)
+    return text is not None and len(text) < 40
 
 
 def _is_set(value: Value) -> bool:

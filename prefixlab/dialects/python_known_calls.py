@@ -10,6 +10,7 @@ from prefixlab.dialects.python_arguments import Call
 from prefixlab.dialects.python_literals import Piece, Spot
 from prefixlab.dialects.python_texts import dedented
 from prefixlab.dialects.python_values import (
+    MOST_INSIDE,
     NONE,
     Alternatives,
     Dictionary,
@@ -25,6 +26,7 @@ from prefixlab.dialects.python_values import (
     constant,
     constant_text,
     facts,
+    inside,
     origin,
     parts_of,
     text_of,
@@ -226,6 +228,8 @@ def _json(call: Call) -> Value:
         }
         if isinstance(options.get("indent"), int) and options["indent"] > 20:
             raise ValueError
+        if sum(1 for _ in inside(value)) >= MOST_INSIDE:
+            raise ValueError
         text = json.dumps(_skeleton(value, holes), **options)
     except (TypeError, ValueError, RecursionError):
         made = opaque(call, value, order=None if is_sorted else "json")
@@ -245,11 +249,13 @@ def _json(call: Call) -> Value:
     return TextValue(tuple(parts), value)
 
 
-def _skeleton(value: Value, holes: list[Value]) -> Any:
+def _skeleton(value: Value, holes: list[Value], depth: int = 0) -> Any:
+    if len(holes) > MOST_ITEMS * 10 or depth > 20:
+        raise ValueError
     if isinstance(value, Dictionary) and all([name is not None for name, _ in value.entries]):
-        return {name: _skeleton(item, holes) for name, item in value.entries}
+        return {name: _skeleton(item, holes, depth + 1) for name, item in value.entries}
     if isinstance(value, Items) and value.kind != "set" and not any(isinstance(one, Spread | Repeated | Alternatives) for one in value.items):
-        return [_skeleton(item, holes) for item in value.items]
+        return [_skeleton(item, holes, depth + 1) for item in value.items]
     if isinstance(value, Plain):
         return value.value
     text = constant_text(value)

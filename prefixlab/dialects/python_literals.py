@@ -27,6 +27,7 @@ class Source:
 
     def __init__(self, path: str, text: str) -> None:
         self.path = path
+        self.start = Place(path, 1, 1)
         self.text = text.replace("\r\n", "\n").replace("\r", "\n")
         self._starts = [0, *[one.end() for one in re.finditer("\n", self.text)]]
         self._is_ascii = self.text.isascii()
@@ -64,7 +65,9 @@ class Source:
         start = self._starts[min(line, len(self._starts)) - 1]
         if not self._is_ascii:
             # `ast` counts bytes.
-            column = len(self.text[start : start + column].encode()[:column].decode(errors="ignore"))
+            line_text = self.text[start : start + column]
+            if not line_text.isascii():
+                column = len(line_text.encode()[:column].decode(errors="ignore"))
         return start + column
 
 
@@ -86,6 +89,12 @@ class Literal:
 
     def place(self, offset: int) -> Place:
         """Where the character of the value is written."""
+        if offset == 0 and self._steps is None and isinstance(self._node, ast.Constant):
+            # Most texts are handed out whole; there is no need to go over them.
+            start, end = self._source.span(self._node)
+            opening = _OPENING.match(self._source.text, start, end)
+            if opening and self._source.text[opening.end()] not in "\\'\"":
+                return self._source.place_at(opening.end())
         steps = self._scanned()
         at = bisect_right(steps, (offset, 1 << 60)) - 1
         value, source = steps[max(at, 0)]

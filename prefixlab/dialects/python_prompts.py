@@ -14,6 +14,8 @@ from prefixlab.dialects.python_literals import Piece, Source
 from prefixlab.dialects.python_requests import asked, has_messages, has_text, message_parts
 from prefixlab.dialects.python_texts import filled, name_gap
 from prefixlab.dialects.python_values import (
+    MOST_CHARACTERS,
+    MOST_PARTS,
     Class,
     Dictionary,
     Function,
@@ -25,14 +27,16 @@ from prefixlab.dialects.python_values import (
     TemplateValue,
     TextPart,
     TextValue,
+    TooLarge,
     Value,
     constant_text,
+    weight,
 )
 from prefixlab.dialects.template_objects import unbound_parts
 from prefixlab.prompt_templates import Choice, History, Loop, Place, Turn
 from prefixlab.template_files import BadTemplate, TemplateFile
 
-MOST_STEPS = 400_000
+MOST_STEPS = 300_000
 """Statements and expressions that are gone over in a module."""
 
 MOST_STEPS_OF_ONE = 60_000
@@ -53,8 +57,8 @@ class Found(NamedTuple):
     at: Place
     parts: tuple[TextPart, ...]
     is_sure: bool
-    unread: tuple[str, str] | None = None
-    """Of a template object that nobody filled in: its kind and its text."""
+    unread: str | None = None
+    """The text of a Jinja2 object that nobody filled in."""
 
 
 class PromptReading:
@@ -67,6 +71,8 @@ class PromptReading:
         self._name = ""
         self._found: list[Found] = []
         self._templates: dict[Place, tuple[str, TemplateValue]] = {}
+        self.notes: dict[str, tuple[str, ...]] = {}
+        """What could not be followed from a function."""
         self._used: set[Place] = set()
         """Template objects that are part of another prompt."""
         self.reading = CallReading(source, file, self._see_call, self._see_template)
@@ -81,19 +87,22 @@ class PromptReading:
         functions = list(_functions(names.own, self._tree))
         called = _called(self._tree)
         returned: list[tuple[str, Function, Value]] = []
-        waiting = [one for one in functions if one[1].node.name not in called]  # type: ignore[union-attr]
-        for group in (waiting, functions):
+        waiting = [one for one in functions if _called_as(one[0]) not in called]
+        # Of those that only call one another, what comes later mostly calls what stands ahead of it.
+        for group in (waiting, functions[::-1]):
             for name, function, owner in group:
                 if id(function.node) in reading.executed:
                     continue
                 self._name = name
+                reading.notes.clear()
                 reading.most_steps = min(reading.steps + MOST_STEPS_OF_ONE, MOST_STEPS)
                 reading.heap = {key: value for key, value in reading.heap.items() if key[0] == 0}
                 try:
                     made = self._run(function, owner)
                 except RecursionError:
-                    reading.notes[f"{name} is nested too deeply and is not followed."] = None
+                    self.notes[name] = (f"{name} is nested too deeply and is not followed.",)
                     continue
+                self.notes[name] = tuple(reading.notes)
                 if made is not None:
                     returned.append((name, function, made))
         self._add_returned(returned)
@@ -124,7 +133,10 @@ class PromptReading:
         return self._name or self.reading.target
 
     def _see_call(self, call: Call, path: str, owner: Value | None) -> None:
-        request = asked(call, path, owner)
+        try:
+            request = asked(call, path, owner)
+        except TooLarge:
+            request = None
         if request is None:
             return
         at = call.at
@@ -152,7 +164,7 @@ class PromptReading:
             at = self._source.place(function.node)
             if has_messages(value) or _is_one_message(value):
                 if not isinstance(value, TemplateValue):
-                    self._found.append(Found(name, at, tuple(message_parts(value, at)), False))
+                    self._found.append(Found(name, at, _messages(value, at), False))
             elif isinstance(value, TextValue) and (
                 _is_prompt_name(name) or _reads_as_prompt(value) or _returns_prompt(function.node)
             ):
@@ -160,7 +172,8 @@ class PromptReading:
 
     def _add_held(self, names: Names) -> None:
         """Constants that are called prompts, and that nothing in the module makes a prompt of."""
-        for name, value in _held(names.own):
+        known = {place for one in self._found for place in _places(one.parts)}
+        for name, value in _held(names.own, known):
             if not _is_prompt_name(name) and not _reads_as_prompt(value):
                 continue
             if isinstance(value, TextValue) and value.parts and isinstance(value.parts[0], Piece):
@@ -172,20 +185,22 @@ class PromptReading:
             elif has_messages(value) and not isinstance(value, TemplateValue):
                 at = value.items[0].at if isinstance(value, Items) and isinstance(value.items[0], Dictionary) else None
                 place = at or Place(self._source.path, 1, 1)
-                self._found.append(Found(name, place, tuple(message_parts(value, place)), False))
+                self._found.append(Found(name, place, _messages(value, place), False))
 
     def _add_templates(self) -> None:
         for at, (name, template) in self._templates.items():
             if at in self._used:
                 continue
             if template.kind == "chat":
-                parts = tuple(message_parts(template, at))
+                parts = _messages(template, at)
             else:
                 text = template.messages[0]
                 if not isinstance(text, TextValue):
                     continue
                 try:
                     parts = unbound_parts(template, text, at, self._file)
+                except TooLarge:
+                    continue
                 except (BadTemplate, NoFormat):
                     if not _is_prompt_name(name):
                         continue
@@ -196,7 +211,7 @@ class PromptReading:
                         continue
                 elif template.kind == "message":
                     parts = (Turn(template.role, at), *parts)
-            unread = ("jinja2", template.unread) if template.kind == "jinja2" and template.unread is not None else None
+            unread = template.unread if template.kind == "jinja2" else None
             self._found.append(Found(name, at, parts, template.kind in ("chat", "text", "message"), unread))
 
     def _each_once(self) -> Iterator[Found]:
@@ -204,7 +219,7 @@ class PromptReading:
         known: set[tuple[object, ...]] = set()
         found: list[tuple[Found, frozenset[Place]]] = []
         for one in sorted(self._found, key=lambda one: not one.is_sure):
-            if not has_text(one.parts) or len(found) >= MOST_PROMPTS:
+            if not has_text(one.parts) or len(found) >= MOST_PROMPTS or _is_too_large(one.parts):
                 continue
             places = frozenset(_places(one.parts))
             key = (places, tuple(_holes(one.parts)))
@@ -236,25 +251,47 @@ def _functions(own: dict[str, Value], tree: ast.Module) -> Iterator[tuple[str, F
                     yield f"{value.node.name}.{name}", member, value
 
 
+def _called_as(name: str) -> str:
+    owner, _, method = name.partition(".")
+    return f".{method}" if method else owner
+
+
 def _called(tree: ast.Module) -> set[str]:
-    """Names by which something in the module is called; those of properties wherever they are read."""
+    """Names by which functions of the module are called, and methods with a point ahead."""
     called: set[str] = set()
-    for node in ast.walk(tree):
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        for field in node._fields:
+            inner = getattr(node, field, None)
+            if isinstance(inner, list):
+                waiting += [one for one in inner if isinstance(one, ast.AST)]
+            elif isinstance(inner, ast.AST) and field != "ctx":
+                waiting.append(inner)
         if isinstance(node, ast.Call):
             if isinstance(node.func, ast.Name):
                 called.add(node.func.id)
             elif isinstance(node.func, ast.Attribute):
-                called.add(node.func.attr)
-        elif isinstance(node, ast.Attribute):
-            called.add(f".{node.attr}")
+                called.add(f".{node.func.attr}")
     return called
 
 
-def _held(own: dict[str, Value]) -> Iterator[tuple[str, Value]]:
+def _messages(value: Value, at: Place) -> tuple[TextPart, ...]:
+    try:
+        return tuple(message_parts(value, at))
+    except TooLarge:
+        return ()
+
+
+def _held(own: dict[str, Value], known: set[Place]) -> Iterator[tuple[str, Value]]:
     for name, value in own.items():
         if isinstance(value, Class):
             yield from [(f"{value.node.name}.{key}", one) for key, one in value.names.items()]
         elif isinstance(value, Dictionary) and _is_prompt_name(name):
+            texts = [one for one in value.flat().values() if isinstance(one, TextValue)]
+            if any([place in known for one in texts for place in _places(one.parts)]):
+                # One of them is chosen where a prompt is made.
+                continue
             yield from [(f"{name}.{key}", one) for key, one in value.flat().items()]
         elif not isinstance(value, Function | Imported | Instance):
             yield name, value
@@ -264,7 +301,7 @@ def _as_format(value: TextValue) -> tuple[TextPart, ...]:
     """A constant with `{name}` in it is filled in where it is imported."""
     try:
         parts = filled(value.parts, "f-string", name_gap, value.parts[0].place())
-    except NoFormat:
+    except (NoFormat, TooLarge):
         return value.parts
     gaps = [part for part in parts if isinstance(part, Gap)]
     named = all([gap.expression.source.replace(".", "_").isidentifier() for gap in gaps])
@@ -278,6 +315,11 @@ def _is_one_message(value: Value) -> bool:
 def _is_prompt_name(name: str) -> bool:
     last = name.rpartition(".")[2].lower()
     return any([word in last for word in _WORDS]) or any([word in name.lower() for word in ("prompt", "instruction")])
+
+
+def _is_too_large(parts: Sequence[TextPart]) -> bool:
+    characters = sum([len(part.text) for part in parts if isinstance(part, Piece)])
+    return characters > MOST_CHARACTERS or weight(parts, MOST_PARTS * 2) >= MOST_PARTS * 2
 
 
 def _returns_prompt(node: ast.AST) -> bool:

@@ -12,6 +12,8 @@ from typing import NamedTuple
 from prefixlab.dialects.python_arguments import Call
 from prefixlab.dialects.python_literals import Piece
 from prefixlab.dialects.python_values import (
+    MOST_INSIDE,
+    MOST_PARTS,
     NONE,
     Alternatives,
     Dictionary,
@@ -24,6 +26,7 @@ from prefixlab.dialects.python_values import (
     TemplateValue,
     TextPart,
     TextValue,
+    TooLarge,
     Value,
     constant_text,
     facts,
@@ -44,6 +47,7 @@ SYSTEM = (
 
 _EARLIER = ("chat_history", "history")
 _MESSAGES = ("messages", "input", "contents", "input_messages")
+_SAID = {"content": None, "parts": None, "message": None, "tool_calls": None}.keys()
 _ASKED = ("prompt", "message", "input", "contents", "user_prompt", "user_message", "inputs")
 
 _CALLS = (
@@ -105,6 +109,8 @@ def asked(call: Call, path: str, owner: Value | None) -> Asked | None:
     body: dict[str, Value] = dict(call.named)
     is_sure = any([path == end or path.endswith("." + end) or call.name == end for end in _CALLS])
     method = path.rpartition(".")[2]
+    if "message" in body and ("preamble" in body or "chat_history" in body):
+        is_sure = True
     if method in _POSTS or call.name.rpartition(".")[2] in _POSTS:
         sent = _sent(body)
         if sent is None:
@@ -174,22 +180,29 @@ def _body_parts(body: Mapping[str, Value], is_sure: bool, call: Call) -> tuple[T
     return tuple(parts)
 
 
-def has_messages(value: Value | None, depth: int = 0) -> bool:
+def has_messages(value: Value | None) -> bool:
     """Whether a value is a list with messages in it."""
-    if depth > 4:
+    if isinstance(value, TemplateValue):
+        return value.kind == "chat"
+    if not isinstance(value, Items | Repeated | Alternatives):
         return False
-    if isinstance(value, Items | Repeated):
-        return any([is_message(one) or has_messages(one, depth + 1) for one in value.items[:200] if one is not value])
-    if isinstance(value, Alternatives):
-        return any([is_message(one) or has_messages(one, depth + 1) for one in value.arms])
-    return isinstance(value, TemplateValue) and value.kind == "chat"
+    waiting: list[Value] = [value]
+    looked_at = 0
+    while waiting and looked_at < MOST_INSIDE:
+        one = waiting.pop()
+        looked_at += 1
+        if is_message(one):
+            return True
+        if isinstance(one, Items | Repeated | Alternatives):
+            waiting += one.arms if isinstance(one, Alternatives) else one.items[:MOST_INSIDE]
+    return False
 
 
 def is_message(value: Value) -> bool:
     """Whether a value is a message: it has a role and says something."""
     if isinstance(value, Dictionary):
         keys = {name for name, _ in value.entries}
-        return "role" in keys and bool(keys & {"content", "parts", "tool_calls"})
+        return "role" in keys and bool(keys & _SAID)
     return isinstance(value, MessageValue)
 
 
@@ -198,7 +211,12 @@ def message_parts(value: Value, at: Place, depth: int = 0) -> list[TextPart]:
     if depth > 12:
         return []
     if isinstance(value, Items):
-        return [part for one in value.items for part in message_parts(one, at, depth + 1)]
+        parts: list[TextPart] = []
+        for one in value.items:
+            parts += message_parts(one, at, depth + 1)
+            if len(parts) > MOST_PARTS:
+                raise TooLarge
+        return parts
     if isinstance(value, TemplateValue):
         return [part for one in value.messages for part in message_parts(one, at, depth + 1)]
     if isinstance(value, MessageValue):
@@ -206,7 +224,7 @@ def message_parts(value: Value, at: Place, depth: int = 0) -> list[TextPart]:
         return _message(role, value.role, value.content, value.at)
     if isinstance(value, Dictionary) and is_message(value):
         said = value.get("role") or NONE
-        content = value.get("content") or value.get("parts") or NONE
+        content = next((one for one in map(value.get, _SAID) if one is not None), NONE)
         return _message(constant_text(said), said, content, value.at or at)
     if isinstance(value, Repeated):
         body = [part for one in value.items for part in message_parts(one, at, depth + 1)]
@@ -243,7 +261,12 @@ def content_parts(value: Value, at: Place, depth: int = 0) -> list[TextPart]:
     if depth > 8 or value == NONE:
         return []
     if isinstance(value, Items):
-        return [part for one in value.items for part in content_parts(one, at, depth + 1)]
+        parts: list[TextPart] = []
+        for one in value.items:
+            parts += content_parts(one, at, depth + 1)
+            if len(parts) > MOST_PARTS:
+                raise TooLarge
+        return parts
     if isinstance(value, MessageValue):
         return content_parts(value.content, at, depth + 1)
     if isinstance(value, TemplateValue):

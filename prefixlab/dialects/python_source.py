@@ -44,10 +44,9 @@ class PythonSource:
         source = Source(file.path, file.text)
         found = PromptReading(source, _parsed(source), file)
         prompts = found.prompts()
-        notes = tuple(found.reading.notes)
         for one in prompts:
             parts = shown(one.parts)
-            yield PromptTemplate(file.path, self.name, parts, one.at, one.name, _render(one, file), notes=notes)
+            yield PromptTemplate(file.path, self.name, parts, one.at, one.name, _render(one, file), notes=found.notes.get(one.name, ()))
 
 
 def _parsed(source: Source) -> ast.Module:

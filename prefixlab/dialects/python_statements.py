@@ -53,6 +53,8 @@ class StatementReading(ExpressionReading):
         """Reads statements; what they return, or None where they go on."""
         for number, node in enumerate(body):
             self.steps += 1
+            if self.steps > self.most_steps:
+                return None
             if isinstance(node, ast.Return):
                 return NONE if node.value is None else self.value(node.value, names)
             if isinstance(node, ast.Raise):
@@ -94,8 +96,7 @@ class StatementReading(ExpressionReading):
                     self.target = node.target.id
                 self.assign(node.target, self.value(node.value, names), names)
         elif isinstance(node, ast.AugAssign):
-            before = self.value(node.target, names)
-            self.assign(node.target, self.combined(node.op, before, self.value(node.value, names), node), names)
+            self.assign(node.target, self.grown(node, names), names)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             names.own[node.name] = Function(node, names)
         elif isinstance(node, ast.ClassDef):

@@ -11,6 +11,8 @@ from typing import Any
 from prefixlab.dialects.format_fields import Field, NoFormat, brace_fields, dollar_fields, mustache_fields, percent_fields
 from prefixlab.dialects.python_literals import Lines, Literal, Piece, Spot
 from prefixlab.dialects.python_values import (
+    MOST_CHARACTERS,
+    MOST_PARTS,
     Alternatives,
     Dictionary,
     Gap,
@@ -21,6 +23,7 @@ from prefixlab.dialects.python_values import (
     Spread,
     TextPart,
     TextValue,
+    TooLarge,
     Value,
     checked,
     constant_text,
@@ -39,6 +42,8 @@ class Joint:
     """The texts of some parts as one text, from which parts can be cut again."""
 
     def __init__(self, parts: Sequence[TextPart]) -> None:
+        if sum([len(part.text) for part in parts if isinstance(part, Piece)]) > MOST_CHARACTERS:
+            raise TooLarge
         self._parts = parts
         self._starts: list[int] = []
         texts = []
@@ -85,6 +90,8 @@ def filled(parts: Sequence[TextPart], kind: str, fill: Fill, at: Place) -> tuple
     """
     joint = Joint([_inner(part, kind, fill, at) for part in parts])
     fields = _FIELDS[kind](joint.text)
+    if len(fields) > MOST_PARTS:
+        raise TooLarge
     made: list[TextPart] = []
     sections: list[tuple[Field, Place, list[TextPart]]] = []
     for field in fields:
@@ -255,6 +262,8 @@ def _replaced(text: TextValue, old: str, new: Value, at: Place) -> TextValue:
     joint = Joint(text.parts)
     parts: list[TextPart] = []
     begin = 0
+    if joint.text.count(old) > MOST_PARTS:
+        raise TooLarge
     while True:
         found = joint.text.find(old, begin)
         if found < 0:

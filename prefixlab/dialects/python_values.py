@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from prefixlab.dialects.python_literals import Piece, Spot
 from prefixlab.prompt_templates import Choice, Expression, History, Hole, Loop, Order, Place, Turn
 
-MOST_PARTS = 20_000
+MOST_PARTS = 10_000
 """Parts of one text; loops that are written out can make any number."""
 
+MOST_IN_CHOICE = 2_000
+"""Parts of the arms of a branch, with those of the branches in them."""
+
+MOST_INSIDE = 3_000
+"""Values in a value that are looked at."""
+
 MOST_CHARACTERS = 8_000_000
-"""Characters of one text."""
+"""Characters of a text that is worked on as a whole."""
 
 
 class Gap(NamedTuple):
@@ -47,7 +53,7 @@ class Opaque:
     """The order in which it is gone over: of a set, of a mapping that somebody else fills."""
     is_plain: bool = False
     """Whether it is a name, or an attribute of one, that the caller fills."""
-    given: Mapping[str, Value] = field(default_factory=dict)
+    given: Mapping[str, Value] = field(default_factory=dict, compare=False)
     """What it was made with, by keyword: `GenerativeModel(system_instruction=...)`."""
 
 
@@ -56,6 +62,7 @@ class Imported:
     """A module, or something of one, by its full name; a builtin by its own."""
 
     name: str
+    at: Place | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +77,7 @@ class TextValue:
     """A text."""
 
     parts: tuple[TextPart, ...]
-    data: Value | None = None
+    data: Value | None = field(default=None, compare=False)
     """What it is the JSON of."""
 
 
@@ -232,7 +239,7 @@ def constant_text(value: Value | None) -> str | None:
     return None
 
 
-def constant(value: Value) -> Any:
+def constant(value: Value, depth: int = 0) -> Any:
     """The value as Python has it.
 
     Raises:
@@ -243,11 +250,13 @@ def constant(value: Value) -> Any:
     text = constant_text(value)
     if text is not None:
         return text
+    if depth > 3 or sum(1 for _ in inside(value)) >= MOST_INSIDE:
+        raise ValueError
     if isinstance(value, Items):
-        items = [constant(item) for item in value.items]
+        items = [constant(item, depth + 1) for item in value.items]
         return items if value.kind == "list" else tuple(items) if value.kind == "tuple" else set(items)
     if isinstance(value, Dictionary) and all([name is not None for name, _ in value.entries]):
-        return {name: constant(item) for name, item in value.entries}
+        return {name: constant(item, depth + 1) for name, item in value.entries}
     raise ValueError
 
 
@@ -265,32 +274,47 @@ def union(source: str, expressions: Iterable[Expression]) -> Expression:
     return Expression(source, tuple(names), tuple(calls), tuple(formats), tuple(orders))
 
 
-def facts(value: Value | str | None, depth: int = 0) -> Expression:
+def inside(value: Value | str | None) -> Iterator[Value]:
+    """A value and all that is in it, each once: values can hold one another many times over."""
+    waiting: list[Any] = [value]
+    seen: set[int] = set()
+    while waiting and len(seen) < MOST_INSIDE:
+        one = waiting.pop()
+        if one is None or isinstance(one, str) or id(one) in seen:
+            continue
+        seen.add(id(one))
+        yield one
+        if isinstance(one, Items | Repeated):
+            waiting += reversed(one.items[:MOST_INSIDE])
+        elif isinstance(one, Alternatives):
+            waiting += reversed(one.arms)
+        elif isinstance(one, Spread):
+            waiting.append(one.value)
+        elif isinstance(one, Dictionary):
+            waiting += [item for _, item in reversed(one.entries[:MOST_INSIDE])]
+        elif isinstance(one, MessageValue):
+            waiting.append(one.content)
+        elif isinstance(one, TemplateValue):
+            waiting += reversed(one.messages)
+
+
+def facts(value: Value | str | None) -> Expression:
     """What a value reads and calls."""
     if isinstance(value, Opaque):
         return value.expression
-    if value is None or isinstance(value, str) or depth > 20:
-        return NOTHING
-    inner: Sequence[Expression] = ()
-    if isinstance(value, TextValue):
-        inner = part_facts(value.parts)
-    elif isinstance(value, Items | Repeated):
-        inner = [facts(one, depth + 1) for one in value.items[:1000]]
-    elif isinstance(value, Alternatives):
-        inner = [value.condition, *[facts(one, depth + 1) for one in value.arms]]
-    elif isinstance(value, Spread):
-        return facts(value.value, depth + 1)
-    elif isinstance(value, Dictionary):
-        inner = [facts(one, depth + 1) for _, one in value.entries[:1000]]
-    elif isinstance(value, MessageValue):
-        inner = [facts(value.content, depth + 1)]
-    elif isinstance(value, TemplateValue):
-        inner = [facts(one, depth + 1) for one in value.messages]
-    elif isinstance(value, Imported):
-        return Expression(value.name, (value.name,))
-    if len(inner) == 1:
-        return inner[0]
-    return union("", inner) if inner else NOTHING
+    found: list[Expression] = []
+    for one in inside(value):
+        if isinstance(one, Opaque):
+            found.append(one.expression)
+        elif isinstance(one, TextValue):
+            found += part_facts(one.parts)
+        elif isinstance(one, Alternatives):
+            found.append(one.condition)
+        elif isinstance(one, Imported):
+            found.append(Expression(one.name, (one.name,)))
+    if len(found) == 1:
+        return found[0]
+    return union("", found) if found else NOTHING
 
 
 def part_facts(parts: Iterable[TextPart]) -> list[Expression]:
@@ -321,27 +345,31 @@ def first_gap(parts: Iterable[TextPart]) -> Gap | None:
     return None
 
 
-def origin(value: Value | str | None, depth: int = 0) -> Place | None:
+def origin(value: Value | str | None) -> Place | None:
     """Where what changes in a value is written."""
-    if depth > 20:
-        return None
-    if isinstance(value, Opaque):
-        return value.at if value.expression.calls or value.expression.orders or not value.is_plain else None
-    if isinstance(value, TextValue):
-        gap = first_gap(value.parts)
-        return gap.at if gap else None
-    inner: Iterable[Value | str] = ()
-    if isinstance(value, Items | Repeated):
-        inner = value.items[:1000]
-    elif isinstance(value, Dictionary):
-        inner = [one for _, one in value.entries[:1000]]
-    elif isinstance(value, Alternatives):
-        inner = value.arms
-    elif isinstance(value, Spread):
-        inner = [value.value]
-    elif isinstance(value, MessageValue):
-        inner = [value.content]
-    return next((one for one in [origin(item, depth + 1) for item in inner] if one), None)
+    for one in inside(value):
+        if isinstance(one, Opaque) and (one.expression.calls or one.expression.orders or not one.is_plain):
+            return one.at
+        if isinstance(one, TextValue):
+            gap = first_gap(one.parts)
+            if gap is not None:
+                return gap.at
+    return None
+
+
+def weight(parts: Sequence[TextPart], most: int) -> int:
+    """How many parts there are, those of arms and bodies among them; it stops counting at `most`."""
+    count = 0
+    waiting: list[Any] = list(parts)
+    while waiting and count < most:
+        one = waiting.pop()
+        count += 1
+        if isinstance(one, Choice):
+            for arm in one.arms:
+                waiting += arm[:most]
+        elif isinstance(one, Loop):
+            waiting += one.body[:most]
+    return count
 
 
 def entered(parts: Iterable[TextPart], at: Place, within: tuple[Place, Place] | None = None) -> tuple[TextPart, ...]:
@@ -369,7 +397,7 @@ def parts_of(value: Value, at: Place, source: str = "", conversion: str = "", sp
         if (spec or conversion) and constant_text(value) is None:
             return (_gap(value, at, source, conversion, spec),)
         return value.parts if constant_text(value) is not None else entered(value.parts, at)
-    if isinstance(value, Plain):
+    if isinstance(value, Plain) and not _is_wide(spec):
         if conversion == "%":
             conversion, spec = "", ""
         try:
@@ -379,8 +407,15 @@ def parts_of(value: Value, at: Place, source: str = "", conversion: str = "", sp
         return (Piece(text, Spot(at)),) if text else ()
     if isinstance(value, Alternatives) and not conversion and not spec:
         arms = tuple([() if one == NONE else parts_of(one, at, source) for one in value.arms])
+        if sum([weight(arm, MOST_IN_CHOICE) for arm in arms]) >= MOST_IN_CHOICE:
+            return (_gap(value, at, source, conversion, spec),)
         return (Choice(value.condition, value.at, arms),)
     return (_gap(value, at, source, conversion, spec),)
+
+
+def _is_wide(spec: str) -> bool:
+    """Whether a format would make a text of any length."""
+    return any([len(number) > 3 for number in "".join([one if one.isdigit() else " " for one in spec]).split()])
 
 
 def _gap(value: Value, at: Place, source: str, conversion: str, spec: str) -> Gap:
@@ -403,7 +438,7 @@ def checked(parts: tuple[TextPart, ...]) -> tuple[TextPart, ...]:
     Raises:
         TooLarge: they are too many.
     """
-    if len(parts) > MOST_PARTS or sum([len(part.text) for part in parts if isinstance(part, Piece)]) > MOST_CHARACTERS:
+    if len(parts) > MOST_PARTS:
         raise TooLarge
     return parts
 
@@ -412,7 +447,7 @@ def one_of(condition: Expression, at: Place, values: Sequence[Value | None], uns
     """The value that a name has behind a branch; None where an arm did not set it."""
     known = [unset() if value is None else value for value in values]
     first = known[0]
-    if all([value is first or value == first for value in known]):
+    if all([_same(value, first) for value in known]):
         return first
     if all([isinstance(value, TextValue | Plain) for value in known]) and any(
         [isinstance(value, TextValue) for value in known]
@@ -420,6 +455,8 @@ def one_of(condition: Expression, at: Place, values: Sequence[Value | None], uns
         arms = [value.parts if isinstance(value, TextValue) else _plain_parts(value, at) for value in known]
         shared = _shared([list(arm) for arm in arms])
         rest = tuple([tuple(arm[shared:]) for arm in arms])
+        if sum([weight(arm, MOST_IN_CHOICE) for arm in rest]) >= MOST_IN_CHOICE:
+            return Opaque(union("", [condition, *map(facts, known)]), at)
         return TextValue((*arms[0][:shared], Choice(condition, at, rest)))
     if all([isinstance(value, Items) and value.kind == "list" for value in known]):
         lists = [list(value.items) for value in known if isinstance(value, Items)]
@@ -428,9 +465,13 @@ def one_of(condition: Expression, at: Place, values: Sequence[Value | None], uns
         return Items((*lists[0][:shared], Alternatives(condition, at, arms_of_items, is_items=True)))
     if all([isinstance(value, Dictionary) for value in known]):
         return _one_dictionary(condition, at, [value for value in known if isinstance(value, Dictionary)])
-    if all([isinstance(value, Opaque) for value in known]):
+    if all([isinstance(value, Opaque) or _is_hole(value) for value in known]):
         return Opaque(union(facts(first).source, map(facts, known)), origin(first) or at)
     return Alternatives(condition, at, tuple(known))
+
+
+def _is_hole(value: Value) -> bool:
+    return isinstance(value, TextValue) and len(value.parts) == 1 and isinstance(value.parts[0], Gap)
 
 
 def _plain_parts(value: Value, at: Place) -> tuple[TextPart, ...]:
@@ -450,21 +491,36 @@ def _shared(lists: Sequence[Sequence[Any]]) -> int:
     shortest = min([len(one) for one in lists])
     for number in range(shortest):
         first = lists[0][number]
-        if not all([one[number] is first or one[number] == first for one in lists]):
+        if not all([_same(one[number], first) for one in lists]):
             return number
     return shortest
 
 
+def _same(one: Any, other: Any) -> bool:
+    """Whether two values or parts are the same. Lists are only where they are one: comparing them can take for ever."""
+    if one is other:
+        return True
+    if isinstance(one, TextValue) and isinstance(other, TextValue):
+        return len(one.parts) == len(other.parts) and all([_same(*pair) for pair in zip(one.parts, other.parts)])
+    return isinstance(one, Plain | Opaque | Imported | Piece | Gap | Turn | History) and bool(one == other)
+
+
+def _starts_with(longer: Sequence[Any], shorter: Sequence[Any]) -> bool:
+    return len(longer) >= len(shorter) and all([_same(*pair) for pair in zip(longer, shorter)])
+
+
 def looped(over: Expression, at: Place, before: Value | None, after: Value) -> Value:
     """The value that a name has behind a loop that was gone through once."""
-    if before is None or before is after or before == after:
+    if before is None or _same(before, after):
         return after
     if isinstance(before, TextValue) and isinstance(after, TextValue):
         old, new = before.parts, after.parts
-        if new[: len(old)] == old:
+        if weight(new[len(old) :], MOST_IN_CHOICE) >= MOST_IN_CHOICE:
+            return Opaque(union("", [over, facts(after)]), at)
+        if _starts_with(new, old):
             return TextValue((*old, Loop(over, at, new[len(old) :])))
-        if old and new[-len(old) :] == old:
+        if old and len(new) > len(old) and _starts_with(new[-len(old) :], old):
             return TextValue((Loop(over, at, new[: -len(old)]), *old))
-    if isinstance(before, Items) and isinstance(after, Items) and after.items[: len(before.items)] == before.items:
+    if isinstance(before, Items) and isinstance(after, Items) and _starts_with(after.items, before.items):
         return Items((*before.items, Repeated(over, at, after.items[len(before.items) :])), before.kind)
     return after
