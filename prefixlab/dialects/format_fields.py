@@ -85,7 +85,9 @@ def dollar_fields(text: str) -> list[Field]:
     return fields
 
 
-_PERCENT = re.compile(r"%(?:\((?P<name>[^)]*)\))?(?P<spec>[#0 +-]*(?:\*|\d+)?(?:\.(?:\*|\d+))?)[hlL]?(?P<kind>[diouxXeEfFgGcrsa%])")
+_PERCENT = re.compile(
+    r"%(?:\((?P<name>[^)]*)\))?(?P<spec>[#0 +-]*(?:\*|\d+)?(?:\.(?:\*|\d+))?)[hlL]?(?P<kind>[diouxXeEfFgGcrsa%])"
+)
 
 
 def percent_fields(text: str) -> list[Field]:

@@ -6,10 +6,12 @@ import ast
 from collections.abc import Callable, Sequence
 
 from prefixlab.dialects.python_arguments import Call
-from prefixlab.dialects.python_expressions import Names
-from prefixlab.dialects.python_known_calls import ORDERS, known_call, list_method, mapped, mapping_method, opaque
+from prefixlab.dialects.python_branches import one_of
+from prefixlab.dialects.python_classes import ClassReading
+from prefixlab.dialects.python_facts import facts, origin, union
+from prefixlab.dialects.python_known_calls import ORDERS, known_call, list_method, mapping_method, opaque
 from prefixlab.dialects.python_literals import Source
-from prefixlab.dialects.python_statements import StatementReading
+from prefixlab.dialects.python_operators import Names
 from prefixlab.dialects.python_texts import formatted, joined, text_method
 from prefixlab.dialects.python_values import (
     NONE,
@@ -21,32 +23,28 @@ from prefixlab.dialects.python_values import (
     Instance,
     Items,
     Opaque,
-    Plain,
     Spread,
     TemplateValue,
     TextValue,
     Value,
     constant_text,
-    facts,
-    one_of,
-    origin,
-    text_of,
-    union,
 )
 from prefixlab.dialects.template_objects import partially, template_call, template_method
 from prefixlab.prompt_templates import Expression, Order
 from prefixlab.template_files import TemplateFile
 
-_CHANGING = frozenset("append extend insert add update clear reverse pop shuffle remove sort".split())
-_OF_SETS = frozenset("union intersection difference symmetric_difference copy".split())
-_AS_THEY_ARE = frozenset("with_options with_config with_retry copy to_dict tolist".split())
+_CHANGING = frozenset(
+    ["append", "extend", "insert", "add", "update", "clear", "reverse", "pop", "shuffle", "remove", "sort"]
+)
+_OF_SETS = frozenset(["union", "intersection", "difference", "symmetric_difference", "copy"])
+_AS_THEY_ARE = frozenset(["with_options", "with_config", "with_retry", "copy", "to_dict", "tolist"])
 
 Watch = Callable[[Call, str, Value | None], None]
 """Looks at each call that is not followed: the call, the names behind one another that it is called by, its object."""
 WatchTemplate = Callable[[TemplateValue], None]
 
 
-class CallReading(StatementReading):
+class CallReading(ClassReading):
     """Reads a module with its calls."""
 
     def __init__(self, source: Source, file: TemplateFile, watch: Watch, watch_template: WatchTemplate) -> None:
@@ -85,7 +83,13 @@ class CallReading(StatementReading):
             called = self.value(function, names)
         positional, named = self._arguments(node, names)
         call = Call(
-            node, _name_of(owner, called, method, node), positional, named, self.place(node), self.written(node), self.run
+            node,
+            _name_of(owner, called, method, node),
+            positional,
+            named,
+            self.place(node),
+            self.written(node),
+            self.run,
         )
         if isinstance(called, Function):
             return self.follow(called, positional, named, node)
@@ -209,7 +213,11 @@ class CallReading(StatementReading):
         values = [*call.positional, *call.named.values()]
         read = [facts(one) for one in values if not isinstance(one, Imported)]
         formats = [one for one in map(constant_text, values) if one and "%" in one and len(one) < 80]
-        if "strftime" not in method and "format" not in method and not call.name.endswith(("strftime", "format_datetime")):
+        if (
+            "strftime" not in method
+            and "format" not in method
+            and not call.name.endswith(("strftime", "format_datetime"))
+        ):
             formats = []
         mine = Expression("", calls=(call.name,), formats=tuple(formats))
         inner = [facts(owner)] if owner is not None and not isinstance(owner, Imported | Instance | Class) else []
@@ -251,6 +259,3 @@ def _path(node: ast.expr) -> str:
 
 def _is_super(node: ast.Call) -> bool:
     return isinstance(node.func, ast.Name) and node.func.id == "super"
-
-
-__all__ = ["CallReading", "Plain", "mapped", "text_of"]

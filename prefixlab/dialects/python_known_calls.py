@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from prefixlab.dialects.python_arguments import Call
+from prefixlab.dialects.python_facts import constant, facts, inside, origin, parts_of, union
 from prefixlab.dialects.python_literals import Piece, Spot
 from prefixlab.dialects.python_texts import dedented
 from prefixlab.dialects.python_values import (
@@ -23,14 +24,8 @@ from prefixlab.dialects.python_values import (
     TextPart,
     TextValue,
     Value,
-    constant,
     constant_text,
-    facts,
-    inside,
-    origin,
-    parts_of,
     text_of,
-    union,
 )
 from prefixlab.prompt_templates import Expression, Order
 
@@ -53,8 +48,21 @@ ORDERS: dict[str, Order] = {
 """Calls whose result has no fixed order; methods by their bare names."""
 
 _IDENTITY = frozenset(
-    "list tuple iter reversed typing.cast copy.copy copy.deepcopy collections.deque html.unescape"
-    " markupsafe.Markup dict collections.OrderedDict types.MappingProxyType".split()
+    [
+        "list",
+        "tuple",
+        "iter",
+        "reversed",
+        "typing.cast",
+        "copy.copy",
+        "copy.deepcopy",
+        "collections.deque",
+        "html.unescape",
+        "markupsafe.Markup",
+        "dict",
+        "collections.OrderedDict",
+        "types.MappingProxyType",
+    ]
 )
 
 
@@ -160,7 +168,7 @@ def _range(call: Call) -> Value:
     limits = [value.value if isinstance(value, Plain) else None for value in call.positional]
     if limits and all([isinstance(one, int) and abs(one) <= 100_000 for one in limits]):
         try:
-            numbers = range(*limits[:3])
+            numbers = range(*[int(one or 0) for one in limits[:3]])
         except ValueError:
             return NONE
         if len(numbers) <= MOST_ITEMS:
@@ -243,7 +251,9 @@ def _json(call: Call) -> Value:
         if number:
             index, _, rest = piece.partition('"')
             item = holes[int(index)]
-            parts += parts_of(Opaque(facts(item), origin(item) or call.at, None, _is_plain(item)), call.at, call.source, "json")
+            parts += parts_of(
+                Opaque(facts(item), origin(item) or call.at, None, _is_plain(item)), call.at, call.source, "json"
+            )
         if rest:
             parts.append(Piece(rest, Spot(call.at)))
     return TextValue(tuple(parts), value)
@@ -254,7 +264,11 @@ def _skeleton(value: Value, holes: list[Value], depth: int = 0) -> Any:
         raise ValueError
     if isinstance(value, Dictionary) and all([name is not None for name, _ in value.entries]):
         return {name: _skeleton(item, holes, depth + 1) for name, item in value.entries}
-    if isinstance(value, Items) and value.kind != "set" and not any(isinstance(one, Spread | Repeated | Alternatives) for one in value.items):
+    if (
+        isinstance(value, Items)
+        and value.kind != "set"
+        and not any(isinstance(one, Spread | Repeated | Alternatives) for one in value.items)
+    ):
         return [_skeleton(item, holes, depth + 1) for item in value.items]
     if isinstance(value, Plain):
         return value.value

@@ -9,8 +9,9 @@ from typing import NamedTuple
 from prefixlab.dialects.format_fields import NoFormat
 from prefixlab.dialects.python_arguments import Call
 from prefixlab.dialects.python_calls import CallReading
-from prefixlab.dialects.python_expressions import Names
+from prefixlab.dialects.python_facts import weight
 from prefixlab.dialects.python_literals import Piece, Source
+from prefixlab.dialects.python_operators import Names
 from prefixlab.dialects.python_requests import asked, has_messages, has_text, message_parts
 from prefixlab.dialects.python_texts import filled, name_gap
 from prefixlab.dialects.python_values import (
@@ -30,7 +31,6 @@ from prefixlab.dialects.python_values import (
     TooLarge,
     Value,
     constant_text,
-    weight,
 )
 from prefixlab.dialects.template_objects import unbound_parts
 from prefixlab.prompt_templates import Choice, History, Loop, Place, Turn
@@ -82,7 +82,10 @@ class PromptReading:
         reading = self.reading
         names = Names()
         reading.most_steps = MOST_STEPS_OF_ONE * 2
-        reading.block(self._tree.body, names)
+        try:
+            reading.block(self._tree.body, names)
+        except RecursionError:
+            reading.notes["The module is nested too deeply and is not followed."] = None
         reading.target = ""
         functions = list(_functions(names.own, self._tree))
         called = _called(self._tree)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from prefixlab.dialects.python_arguments import Call
+from prefixlab.dialects.python_facts import facts, parts_of
 from prefixlab.dialects.python_literals import Piece
 from prefixlab.dialects.python_values import (
     MOST_INSIDE,
@@ -17,7 +18,6 @@ from prefixlab.dialects.python_values import (
     NONE,
     Alternatives,
     Dictionary,
-    Gap,
     Items,
     MessageValue,
     Opaque,
@@ -29,8 +29,6 @@ from prefixlab.dialects.python_values import (
     TooLarge,
     Value,
     constant_text,
-    facts,
-    parts_of,
 )
 from prefixlab.dialects.template_objects import ROLES
 from prefixlab.prompt_templates import Choice, History, Loop, Place, Turn
@@ -89,8 +87,26 @@ _CALLS = (
 
 _POSTS = frozenset({"post", "apost", "request", "stream", "fetch", "Request", "urlopen"})
 _ASKING = frozenset(
-    "invoke ainvoke stream astream predict apredict batch abatch complete acomplete chat achat generate agenerate"
-    " run run_sync send_message __call__".split()
+    [
+        "invoke",
+        "ainvoke",
+        "stream",
+        "astream",
+        "predict",
+        "apredict",
+        "batch",
+        "abatch",
+        "complete",
+        "acomplete",
+        "chat",
+        "achat",
+        "generate",
+        "agenerate",
+        "run",
+        "run_sync",
+        "send_message",
+        "__call__",
+    ]
 )
 _LEAST_WORDS = 6
 """Words of a text that may be a prompt where only a keyword speaks for it."""
@@ -125,9 +141,9 @@ def asked(call: Call, path: str, owner: Value | None) -> Asked | None:
     if talk is not None and not any([key in body for key in _MESSAGES]):
         body["messages"] = talk
     first = call.positional[0] if call.positional else None
-    if talk is None and isinstance(first, TextValue) and (is_sure or method in _ASKING) and _words(first) > 1:
-        if is_sure or _words(first) >= _LEAST_WORDS:
-            body.setdefault("prompt", first)
+    least = 2 if is_sure else _LEAST_WORDS
+    if talk is None and isinstance(first, TextValue) and (is_sure or method in _ASKING) and _words(first) >= least:
+        body.setdefault("prompt", first)
     parts = _body_parts(body, is_sure, call)
     return Asked(parts, is_sure) if parts and has_text(parts) else None
 
@@ -173,7 +189,9 @@ def _body_parts(body: Mapping[str, Value], is_sure: bool, call: Call) -> tuple[T
         return (*parts, *message_parts(messages, call.at))
     for key in _ASKED:
         value = body.get(key)
-        if isinstance(value, TextValue | Items | Opaque | Dictionary) and (is_talk or (key == "prompt" and _is_long(value))):
+        if isinstance(value, TextValue | Items | Opaque | Dictionary) and (
+            is_talk or (key == "prompt" and _is_long(value))
+        ):
             # A prompt alone is no message of a conversation.
             is_plain = not parts and key == "prompt"
             return (*parts, *([] if is_plain else [Turn("user", call.at)]), *content_parts(value, call.at))
@@ -309,6 +327,3 @@ def _words(value: Value) -> int:
 
 def _is_long(value: Value) -> bool:
     return isinstance(value, TextValue) and _words(value) >= _LEAST_WORDS and has_text(value.parts)
-
-
-__all__ = ["SYSTEM", "Asked", "Gap", "asked", "content_parts", "has_messages", "has_text", "message_parts"]

@@ -46,7 +46,9 @@ class PythonSource:
         prompts = found.prompts()
         for one in prompts:
             parts = shown(one.parts)
-            yield PromptTemplate(file.path, self.name, parts, one.at, one.name, _render(one, file), notes=found.notes.get(one.name, ()))
+            yield PromptTemplate(
+                file.path, self.name, parts, one.at, one.name, _render(one, file), notes=found.notes.get(one.name, ())
+            )
 
 
 def _parsed(source: Source) -> ast.Module:

@@ -8,7 +8,15 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from prefixlab.dialects.format_fields import Field, NoFormat, brace_fields, dollar_fields, mustache_fields, percent_fields
+from prefixlab.dialects.format_fields import (
+    Field,
+    NoFormat,
+    brace_fields,
+    dollar_fields,
+    mustache_fields,
+    percent_fields,
+)
+from prefixlab.dialects.python_facts import checked, facts, origin, parts_of, union
 from prefixlab.dialects.python_literals import Lines, Literal, Piece, Spot
 from prefixlab.dialects.python_values import (
     MOST_CHARACTERS,
@@ -25,12 +33,8 @@ from prefixlab.dialects.python_values import (
     TextValue,
     TooLarge,
     Value,
-    checked,
     constant_text,
-    facts,
-    origin,
-    parts_of,
-    union,
+    text_of,
 )
 from prefixlab.prompt_templates import Choice, Expression, Hole, Loop, Place
 
@@ -132,7 +136,9 @@ def _inner(part: TextPart, kind: str, fill: Fill, at: Place) -> TextPart:
 def name_gap(field: Field, place: Place) -> list[TextPart]:
     """The field as a variable of the template."""
     name = field.name or ""
-    expression = Expression(name, (name,), formats=(field.spec,) if "%" in field.spec and field.conversion != "%" else ())
+    expression = Expression(
+        name, (name,), formats=(field.spec,) if "%" in field.spec and field.conversion != "%" else ()
+    )
     return [Gap(expression, place, place, field.conversion, field.spec, is_plain=True)]
 
 
@@ -208,8 +214,25 @@ def joined(separator: TextValue, items: Value, at: Place, source: str) -> TextVa
 
 
 _OF_CONSTANTS = frozenset(
-    "capitalize casefold center expandtabs ljust lower lstrip removeprefix removesuffix replace rjust rstrip strip"
-    " swapcase title upper zfill".split()
+    [
+        "capitalize",
+        "casefold",
+        "center",
+        "expandtabs",
+        "ljust",
+        "lower",
+        "lstrip",
+        "removeprefix",
+        "removesuffix",
+        "replace",
+        "rjust",
+        "rstrip",
+        "strip",
+        "swapcase",
+        "title",
+        "upper",
+        "zfill",
+    ]
 )
 _BY_PIECE = frozenset({"casefold", "lower", "swapcase", "upper"})
 _AT_ENDS = frozenset({"lstrip", "rstrip", "strip"})
@@ -220,15 +243,23 @@ def text_method(text: TextValue, name: str, args: Sequence[Value], at: Place, so
     """What a method of a text gives; None where it is not worked out."""
     known = constant_text(text)
     given = [one.value if isinstance(one, Plain) else constant_text(one) for one in args]
-    if known is not None and name in ("split", "splitlines") and not any(one is None for one in given):
-        pieces = known.splitlines() if name == "splitlines" else known.split(*given[:1])
-        return Items(tuple([TextValue((Piece(one, Spot(at)),) if one else ()) for one in pieces[:2000]]))
+    if known is not None and name in ("split", "splitlines") and None not in given:
+        separator = given[0] if given and isinstance(given[0], str) else None
+        pieces = known.splitlines() if name == "splitlines" else known.split(separator or None)
+        return Items(tuple([text_of(one, at) for one in pieces[:2000]]))
     if name in _AT_ENDS and all([one is None or isinstance(one, str) for one in given]):
         return TextValue(_stripped(text.parts, name, given[0] if given else None))
     if name == "replace" and len(args) >= 2 and isinstance(given[0], str) and given[0]:
         return _replaced(text, given[0], args[1], at)
     if name in _BY_PIECE:
-        return TextValue(tuple([_with_text(part, getattr(part.text, name)()) if isinstance(part, Piece) else part for part in text.parts]))
+        return TextValue(
+            tuple(
+                [
+                    _with_text(part, getattr(part.text, name)()) if isinstance(part, Piece) else part
+                    for part in text.parts
+                ]
+            )
+        )
     if known is None or any(one is None for one in given):
         return None
     try:
@@ -245,7 +276,9 @@ def text_method(text: TextValue, name: str, args: Sequence[Value], at: Place, so
 def _with_text(piece: Piece, text: str) -> Piece:
     if len(text) == len(piece.text):
         return piece._replace(text=text)
-    return Piece(text, Lines(piece.written, piece.start) if isinstance(piece.written, Literal | Spot) else piece.written)
+    return Piece(
+        text, Lines(piece.written, piece.start) if isinstance(piece.written, Literal | Spot) else piece.written
+    )
 
 
 def _stripped(parts: tuple[TextPart, ...], name: str, characters: str | None) -> tuple[TextPart, ...]:

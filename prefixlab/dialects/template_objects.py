@@ -12,7 +12,7 @@ from typing import Any
 from prefixlab.dialects import jinja2
 from prefixlab.dialects.format_fields import Field, NoFormat
 from prefixlab.dialects.python_arguments import Call
-from prefixlab.dialects.python_literals import Piece
+from prefixlab.dialects.python_literals import Piece, Spot
 from prefixlab.dialects.python_texts import Joint, bound, filled, name_gap
 from prefixlab.dialects.python_values import (
     Alternatives,
@@ -23,16 +23,13 @@ from prefixlab.dialects.python_values import (
     Items,
     MessageValue,
     Opaque,
-    Plain,
     Repeated,
     Spread,
     TemplateValue,
     TextPart,
     TextValue,
     Value,
-    constant,
     constant_text,
-    parts_of,
 )
 from prefixlab.prompt_templates import Choice, Expression, Hole, Loop, Place, Text
 from prefixlab.template_files import BadTemplate, TemplateFile
@@ -119,8 +116,6 @@ def _template_file(name: str, file: TemplateFile) -> TemplateFile | None:
 def _own(part: Any) -> TextPart:
     """A part of another dialect, as the parts of texts are here."""
     if isinstance(part, Text):
-        from prefixlab.dialects.python_literals import Spot
-
         return Piece(part.text, Spot(part.at))
     if isinstance(part, Hole):
         return _gap(part, part.at, part.entered_at)
@@ -261,7 +256,9 @@ def jinja_parts(text: TextValue, at: Place, file: TemplateFile) -> tuple[TextPar
                 return joint.cut(begin, begin + len(part.text))
             return [_own(part)]
         if isinstance(part, Hole):
-            here = [joint.place(offset(one), at) if one.path == file.path else one for one in (part.at, part.entered_at)]
+            here = [
+                joint.place(offset(one), at) if one.path == file.path else one for one in (part.at, part.entered_at)
+            ]
             return [_gap(part, here[0], here[1])]
         if isinstance(part, Choice):
             return [part._replace(at=joint.place(offset(part.at), at), arms=tuple([many(arm) for arm in part.arms]))]
@@ -288,7 +285,7 @@ def partially(template: TemplateValue, values: Mapping[str, Value], call: Call) 
     return TemplateValue(template.kind, messages, template.at, template.role, None, template.is_piped)
 
 
-_CALLED = frozenset("datetime time uuid random secrets os socket platform getpass".split())
+_CALLED = frozenset(["datetime", "time", "uuid", "random", "secrets", "os", "socket", "platform", "getpass"])
 
 
 def _is_called(value: Value) -> bool:
@@ -316,8 +313,24 @@ def _with(value: Value, known: Mapping[str, Value]) -> Value:
 
 
 _FILLING = frozenset(
-    "format aformat render render_async substitute safe_substitute format_messages aformat_messages format_prompt"
-    " invoke ainvoke stream astream batch abatch format_map".split()
+    [
+        "format",
+        "aformat",
+        "render",
+        "render_async",
+        "substitute",
+        "safe_substitute",
+        "format_messages",
+        "aformat_messages",
+        "format_prompt",
+        "invoke",
+        "ainvoke",
+        "stream",
+        "astream",
+        "batch",
+        "abatch",
+        "format_map",
+    ]
 )
 
 
@@ -327,8 +340,8 @@ def template_method(template: TemplateValue, name: str, call: Call, file: Templa
         return partially(template, call.as_mapping(), call)
     if name in ("append", "extend") and template.kind == "chat" and call.positional:
         more = call.positional[0]
-        values = more.items if name == "extend" and isinstance(more, Items) else (more,)
-        messages = [_message(one, "f-string", call, file) for one in values]
+        added = more.items if name == "extend" and isinstance(more, Items) else (more,)
+        messages = [_message(one, "f-string", call, file) for one in added]
         return TemplateValue("chat", (*template.messages, *messages), template.at)
     if name not in _FILLING:
         return template if name.startswith(("with_", "bind", "pipe", "assign")) else None
@@ -349,6 +362,3 @@ def unbound_parts(template: TemplateValue, text: TextValue, at: Place, file: Tem
     if template.kind == "jinja2":
         return jinja_parts(text, at, file)
     return filled(text.parts, "dollar", name_gap, at) if template.kind == "dollar" else text.parts
-
-
-__all__ = ["ROLES", "constant", "parts_of", "Plain", "template_call", "template_method", "unbound_parts"]
