@@ -31,7 +31,7 @@ from prefixlab.dialects.python_values import (
     constant_text,
     text_of,
 )
-from prefixlab.prompt_templates import Expression
+from prefixlab.prompt_templates import Expression, Place
 
 DEEPEST = 90
 """Expressions, and calls of the module's functions, in one another."""
@@ -45,6 +45,8 @@ class Round(NamedTuple):
     items: Sequence[Value] | None
     over: Expression
     item: Value
+    at: Place | None = None
+    """Where what makes it another each time is written, if that is elsewhere."""
 
 
 class ExpressionReading(OperatorReading):
@@ -208,7 +210,7 @@ class ExpressionReading(OperatorReading):
             expression = expression._replace(orders=(*expression.orders, value.order))
         plain = isinstance(value, Opaque) and value.is_plain
         item = Opaque(expression._replace(orders=()), origin(value) or self.place(node), None, plain)
-        return Round(None, expression, item)
+        return Round(None, expression, item, origin(value) if expression.calls or expression.orders else None)
 
     def _comprehension(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp, names: Names) -> Value:
         items = self._items(node.elt, list(node.generators), Names(names))
@@ -223,7 +225,8 @@ class ExpressionReading(OperatorReading):
             self.assign(first.target, over.item, names)
             tests = [facts(self.value(one, names)) for one in first.ifs]
             inner = tuple(self._items(element, rest, names))
-            return [Repeated(union(over.over.source, [over.over, *tests]), self.place(first.iter), inner)]
+            at = over.at or self.place(first.iter)
+            return [Repeated(union(over.over.source, [over.over, *tests]), at, inner)]
         items: list[Value] = []
         for item in over.items:
             self.assign(first.target, item, names)

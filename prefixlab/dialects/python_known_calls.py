@@ -193,7 +193,8 @@ def mapped(call: Call, function: Value, value: Value) -> Value:
     if isinstance(value, Opaque) and value.order:
         over = union(over.source, [over, Expression("", orders=(value.order,))])
     item = Opaque(over._replace(orders=()), origin(value) or call.at, None, _is_plain(value))
-    return Items((Repeated(over, call.at, (call.run(function, [item]),)),))
+    at = origin(value) if over.calls or over.orders else None
+    return Items((Repeated(over, at or call.at, (call.run(function, [item]),)),))
 
 
 def _length(call: Call) -> Value:

@@ -214,7 +214,7 @@ class PromptReading:
                         continue
                 elif template.kind == "message":
                     parts = (Turn(template.role, at), *parts)
-            unread = template.unread if template.kind == "jinja2" else None
+            unread = template.unread
             self._found.append(Found(name, at, parts, template.kind in ("chat", "text", "message"), unread))
 
     def _each_once(self) -> Iterator[Found]:

@@ -89,8 +89,13 @@ def _written(gap: Gap, values: Mapping[str, Any], path: str) -> str:
         raise PrefixlabError(f"{gap.expression.source}: {error}", "Correct the values", path=path) from None
 
 
+def _raw(value: Any, spec: str) -> str:
+    """As mustache writes it: nothing of what is empty, but numbers and `False`."""
+    return str(value) if value or value in (0, False) else ""
+
+
 def _escaped(value: Any, spec: str) -> str:
-    text = str(value)
+    text = _raw(value, spec)
     for character, code in (("&", "&amp;"), ('"', "&quot;"), ("<", "&lt;"), (">", "&gt;")):
         text = text.replace(character, code)
     return text
@@ -103,6 +108,7 @@ _WRITTEN: dict[str, Callable[[Any, str], str]] = {
     "a": lambda value, spec: format(ascii(value), spec),
     "json": lambda value, _: json.dumps(value),
     "html": _escaped,
+    "raw": _raw,
 }
 
 

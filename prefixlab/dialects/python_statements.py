@@ -193,6 +193,7 @@ class StatementReading(ExpressionReading):
                 return False, None
             over = facts(test)._replace(source=self.written(node.test))
             item: Value = NONE
+            written = None
         else:
             way = self.round(self.value(node.iter, names), node.iter)
             if way.items is not None:
@@ -202,12 +203,12 @@ class StatementReading(ExpressionReading):
                     if returned is not None and returned is not _RAISED:
                         return True, returned
                 return False, None
-            over, item = way.over, way.item
+            over, item, written = way.over, way.item, way.at
         before, heap = dict(names.own), dict(self.heap)
         if not isinstance(node, ast.While):
             self.assign(node.target, item, names)
         returned = self.block(node.body, names)
-        at = self.place(node)
+        at = written or self.place(node)
         for key, value in list(names.own.items()):
             names.own[key] = looped(over, at, before.get(key), value)
         for place, value in list(self.heap.items()):

@@ -357,7 +357,8 @@ def bound(parts: Iterable[TextPart], values: Mapping[str, Value]) -> tuple[TextP
             arms = tuple([bound(arm, values) for arm in part.arms])
             made.append(Choice(_bound_expression(part.condition, values)[0], part.at, arms))
         elif isinstance(part, Loop):
-            made.append(Loop(_bound_expression(part.over, values)[0], part.at, bound(part.body, values)))
+            over, written = _bound_expression(part.over, values)
+            made.append(Loop(over, written or part.at, bound(part.body, values)))
         else:
             made.append(part)
     return checked(tuple(made))

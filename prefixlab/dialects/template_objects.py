@@ -203,6 +203,7 @@ def value_at(value: Value | str, call: Call) -> Place:
 
 def _text_template(call: Call, cls: str, file: TemplateFile) -> Value | None:
     text = call.argument(0, "template", "prompt")
+    unread = constant_text(text) if _format_of(call) == "jinja2" else None
     if isinstance(text, TemplateValue):
         text = text.messages[0]
     elif isinstance(text, TextValue):
@@ -211,7 +212,7 @@ def _text_template(call: Call, cls: str, file: TemplateFile) -> Value | None:
         return None
     kind = "message" if cls in _MESSAGE_TEMPLATES else "text"
     role = constant_text(call.named.get("role")) or "user"
-    made = TemplateValue(kind, (text,), call.at, ROLES.get(cls, role))
+    made = TemplateValue(kind, (text,), call.at, ROLES.get(cls, role), unread if kind == "text" else None)
     return partially(made, _variables(call.named.get("partial_variables")), call)
 
 
@@ -228,7 +229,9 @@ def _read_text(text: TextValue, kind: str, call: Call, file: TemplateFile) -> Te
 def _fill(kind: str) -> Callable[[Field, Place], Sequence[TextPart]]:
     def fill(field: Field, place: Place) -> Sequence[TextPart]:
         # A variable in double braces is escaped as HTML is.
-        return name_gap(field._replace(conversion="html") if kind == "mustache" and not field.kind else field, place)
+        return name_gap(
+            field._replace(conversion="raw" if field.kind else "html") if kind == "mustache" else field, place
+        )
 
     return fill
 
