@@ -45,7 +45,7 @@ MOST_STEPS_OF_ONE = 60_000
 MOST_PROMPTS = 500
 """Prompts of a module."""
 
-_WORDS = ("prompt", "system", "instruction", "preamble", "persona", "template", "messages")
+_WORDS = ("system", "preamble", "persona")
 _OPENINGS = ("you are ", "you're a", "your task is", "your job is", "act as ")
 _LEAST_CHARACTERS = 20
 
@@ -316,8 +316,9 @@ def _is_one_message(value: Value) -> bool:
 
 
 def _is_prompt_name(name: str) -> bool:
-    last = name.rpartition(".")[2].lower()
-    return any([word in last for word in _WORDS]) or any([word in name.lower() for word in ("prompt", "instruction")])
+    lower = name.lower()
+    words = lower.rpartition(".")[2].split("_")
+    return "prompt" in lower or "instruction" in lower or any([word in words for word in _WORDS])
 
 
 def _is_too_large(parts: Sequence[TextPart]) -> bool:
@@ -334,7 +335,7 @@ def _returns_prompt(node: ast.AST) -> bool:
 def _reads_as_prompt(value: Value) -> bool:
     if isinstance(value, TextValue):
         head = "".join([part.text for part in value.parts[:4] if isinstance(part, Piece)])[:300].lower()
-        return any([opening in head for opening in _OPENINGS])
+        return any([line.strip(" #*-").startswith(_OPENINGS) for line in head.split("\n")[:4]])
     return has_messages(value)
 
 

@@ -23,7 +23,7 @@ from prefixlab.dialects.python_values import (
     Value,
     constant_text,
 )
-from prefixlab.prompt_templates import Expression, Order
+from prefixlab.prompt_templates import Expression, Order, Place
 
 MOST_CALLS = 25
 """Functions of the module in one another."""
@@ -41,14 +41,15 @@ class StatementReading(ExpressionReading):
         self.target = ""
         """The name that is being assigned to in the module itself."""
         self._stack: list[int] = []
-        self._returning: dict[int, bool] = {}
+        self._early: list[list[tuple[Expression, Place, list[Value]]]] = [[]]
+        """What the functions that are being followed return in some branches, before they end."""
         self._instances = 0
 
     # --- statements ---
 
     def block(self, body: Sequence[ast.stmt], names: Names) -> Value | None:
         """Reads statements; what they return, or None where they go on."""
-        for number, node in enumerate(body):
+        for node in body:
             self.steps += 1
             if self.steps > self.most_steps:
                 return None
@@ -56,11 +57,10 @@ class StatementReading(ExpressionReading):
                 return NONE if node.value is None else self.value(node.value, names)
             if isinstance(node, ast.Raise):
                 return _RAISED
-            rest = body[number + 1 :]
             if isinstance(node, ast.If | ast.Match):
-                ended, returned = self._branches(node, rest, names)
+                ended, returned = self._branches(node, names)
             elif isinstance(node, ast.For | ast.AsyncFor | ast.While):
-                ended, returned = self._loop(node, rest, names)
+                ended, returned = self._loop(node, names)
             elif isinstance(node, ast.With | ast.AsyncWith):
                 for item in node.items:
                     entered = self.value(item.context_expr, names)
@@ -106,7 +106,7 @@ class StatementReading(ExpressionReading):
             for one in node.names:
                 names.own[one.asname or one.name] = Imported(f"{node.module or ''}.{one.name}".lstrip("."))
 
-    def _branches(self, node: ast.If | ast.Match, rest: Sequence[ast.stmt], names: Names) -> tuple[bool, Value | None]:
+    def _branches(self, node: ast.If | ast.Match, names: Names) -> tuple[bool, Value | None]:
         """Whether the block ends with the branch, and what it then returns."""
         conditions, arms = self._arms(node, names)
         if len(arms) == 1:
@@ -114,19 +114,22 @@ class StatementReading(ExpressionReading):
             return returned is not None, returned
         condition = union(conditions[0].source, conditions)
         at = self.place(node)
-        ends = self._may_return(node)
         before, heap = names.own, self.heap
         results: list[Value] = []
         after: list[tuple[dict[str, Value], dict[tuple[int, str], Value]]] = []
         for arm in arms:
             names.own, self.heap = dict(before), dict(heap)
-            result = self.block([*arm, *rest] if ends else arm, names)
-            if result is not _RAISED:
-                results.append(NONE if result is None else result)
+            result = self.block(arm, names)
+            if result is None:
                 after.append((names.own, self.heap))
+            elif result is not _RAISED:
+                results.append(result)
         names.own, self.heap = before, heap
         if not after:
-            return True, _RAISED
+            said = [one for one in results if one != NONE]
+            return True, one_of(condition, at, said, lambda: NONE) if said else NONE if results else _RAISED
+        if results:
+            self._early[-1].append((condition, at, [one for one in results if one != NONE]))
         for key in {key: None for own, _ in after for key in own}:
             values = [own.get(key) for own, _ in after]
             if any([value is not before.get(key) for value in values]):
@@ -136,10 +139,7 @@ class StatementReading(ExpressionReading):
             values = [inner.get(place) for _, inner in after]
             if any([value is not heap.get(place) for value in values]):
                 self.heap[place] = one_of(condition, at, values, lambda: NONE)
-        if not ends:
-            return False, None
-        said = [one for one in results if one != NONE]
-        return True, one_of(condition, at, said, lambda: NONE) if said else NONE
+        return False, None
 
     def _arms(self, node: ast.If | ast.Match, names: Names) -> tuple[list[Expression], list[Sequence[ast.stmt]]]:
         """The arms that can be taken, and what decides."""
@@ -171,22 +171,7 @@ class StatementReading(ExpressionReading):
                 continue
             return conditions, [*found, at.orelse]
 
-    def _may_return(self, node: ast.stmt) -> bool:
-        known = self._returning.get(id(node))
-        if known is None:
-            known = False
-            waiting: list[ast.AST] = [node]
-            while waiting and not known:
-                one = waiting.pop()
-                known = isinstance(one, ast.Return | ast.Raise)
-                if not isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.expr):
-                    waiting += ast.iter_child_nodes(one)
-            self._returning[id(node)] = known
-        return known
-
-    def _loop(
-        self, node: ast.For | ast.AsyncFor | ast.While, rest: Sequence[ast.stmt], names: Names
-    ) -> tuple[bool, Value | None]:
+    def _loop(self, node: ast.For | ast.AsyncFor | ast.While, names: Names) -> tuple[bool, Value | None]:
         if isinstance(node, ast.While):
             test = self.value(node.test, names)
             if truth(test) is False:
@@ -213,12 +198,10 @@ class StatementReading(ExpressionReading):
             names.own[key] = looped(over, at, before.get(key), value)
         for place, value in list(self.heap.items()):
             self.heap[place] = looped(over, at, heap.get(place), value)
+        if returned is not None and returned not in (NONE, _RAISED):
+            self._early[-1].append((over, at, [returned]))
         self.block(node.orelse, names)
-        if returned is None or returned in (NONE, _RAISED):
-            return False, None
-        behind = self.block(rest, names)
-        both = [one for one in (returned, behind) if one is not None and one not in (NONE, _RAISED)]
-        return True, one_of(over, at, both, lambda: NONE)
+        return False, None
 
     def _try(self, node: ast.Try | ast.TryStar, names: Names) -> tuple[bool, Value | None]:
         returned = self.block(node.body, names)
@@ -287,6 +270,7 @@ class StatementReading(ExpressionReading):
         given = list(positional) if function.owner is None else [function.owner, *positional]
         self._bind(function.node.args, given, named, names, function.outer)
         self._stack.append(key)
+        self._early.append([])
         self.executed.add(key)
         # Inside, expressions stand where they are written, not in the field of the caller.
         field, self._field = self._field, None
@@ -295,10 +279,15 @@ class StatementReading(ExpressionReading):
             if isinstance(function.node, ast.Lambda):
                 return self.value(function.node.body, names)
             returned = self.block(function.node.body, names)
+            returned = NONE if returned is None or returned is _RAISED else returned
+            for condition, at, values in reversed(self._early[-1]):
+                said = [*values, *([] if returned == NONE else [returned])]
+                returned = one_of(condition, at, said, lambda: NONE) if said else NONE
         finally:
+            self._early.pop()
             self._stack.pop()
             self._field, self.depth = field, depth
-        return names.own.get("yield") or (NONE if returned is None or returned is _RAISED else returned)
+        return names.own.get("yield") or returned
 
     def _bind(
         self, wanted: ast.arguments, given: list[Value], named: Mapping[str, Value], names: Names, outer: Names
