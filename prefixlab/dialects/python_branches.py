@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from prefixlab.dialects.python_facts import facts, origin, parts_of, union, weight
+from prefixlab.dialects.python_facts import facts, inside, origin, parts_of, union, weight
 from prefixlab.dialects.python_literals import Piece
 from prefixlab.dialects.python_values import (
     MOST_IN_CHOICE,
@@ -23,6 +23,9 @@ from prefixlab.dialects.python_values import (
     Value,
 )
 from prefixlab.prompt_templates import Choice, Expression, History, Loop, Place, Turn
+
+MOST_NESTED = 6
+"""Values of branches in one another; their number can double with each."""
 
 
 def one_of(condition: Expression, at: Place, values: Sequence[Value | None], unset: Callable[[], Value]) -> Value:
@@ -49,7 +52,10 @@ def one_of(condition: Expression, at: Place, values: Sequence[Value | None], uns
         return _one_dictionary(condition, at, [value for value in known if isinstance(value, Dictionary)])
     if all([isinstance(value, Opaque) or _is_hole(value) for value in known]):
         return Opaque(union(facts(first).source, map(facts, known)), origin(first) or at)
-    return Alternatives(condition, at, tuple(known))
+    made = Alternatives(condition, at, tuple(known))
+    if sum([isinstance(one, Alternatives) for one in inside(made)]) > MOST_NESTED:
+        return Opaque(union("", [condition, *map(facts, known)]), origin(made) or at)
+    return made
 
 
 def _is_hole(value: Value) -> bool:

@@ -149,7 +149,7 @@ class CallReading(ClassReading):
                 self._watch_template(partially(owner, call.as_mapping(), call))
                 return opaque(call, *call.positional)
             return made
-        if isinstance(owner, Alternatives):
+        if isinstance(owner, Alternatives) and name not in _CHANGING:
             arms = [self._method(one, name, call, names) for one in owner.arms if one != NONE]
             known = [one for one in arms if one is not None]
             return one_of(owner.condition, owner.at, known, lambda: NONE) if known and len(known) == len(arms) else None
@@ -183,6 +183,10 @@ class CallReading(ClassReading):
         return text_method(owner, name, call.positional, call.at, call.source)
 
     def _changed(self, owner: Value, name: str, call: Call) -> Value | None:
+        if isinstance(owner, Alternatives) and name in ("append", "extend"):
+            arms = [one if isinstance(one, Items) else Items((Spread(one),)) for one in owner.arms if one != NONE]
+            start = Items((Alternatives(owner.condition, owner.at, tuple(arms), is_items=True),))
+            return list_method(start, name, call.positional)
         if isinstance(owner, Items):
             if name == "sort":
                 return known_call(call._replace(name="sorted", positional=(owner,)))

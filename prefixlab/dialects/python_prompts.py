@@ -47,7 +47,8 @@ MOST_PROMPTS = 500
 
 _WORDS = ("system", "preamble", "persona")
 _OPENINGS = ("you are ", "you're a", "your task is", "your job is", "act as ")
-_LEAST_CHARACTERS = 20
+_LEAST_WORDS = 3
+"""Words of a text that is a prompt by its name alone; a hole is one."""
 
 
 class Found(NamedTuple):
@@ -168,8 +169,10 @@ class PromptReading:
             if has_messages(value) or _is_one_message(value):
                 if not isinstance(value, TemplateValue):
                     self._found.append(Found(name, at, _messages(value, at), False))
-            elif isinstance(value, TextValue) and (
-                _is_prompt_name(name) or _reads_as_prompt(value) or _returns_prompt(function.node)
+            elif (
+                isinstance(value, TextValue)
+                and _is_a_text(value)
+                and (_is_prompt_name(name) or _reads_as_prompt(value) or _returns_prompt(function.node))
             ):
                 self._found.append(Found(name, at, value.parts, False))
 
@@ -181,7 +184,7 @@ class PromptReading:
                 continue
             if isinstance(value, TextValue) and value.parts and isinstance(value.parts[0], Piece):
                 text = constant_text(value)
-                if text is not None and len(text.strip()) < _LEAST_CHARACTERS:
+                if not _is_a_text(value):
                     continue
                 parts = value.parts if text is None else _as_format(value)
                 self._found.append(Found(name, value.parts[0].place(), parts, False))
@@ -233,13 +236,15 @@ class PromptReading:
         for one, places in found:
             if one.is_sure:
                 sure |= places
-        largest: dict[Place, int] = {}
-        for one, places in found:
+        # Of prompts with the same texts the first stays.
+        largest: dict[Place, tuple[int, int]] = {}
+        for number, (one, places) in enumerate(found):
             if not one.is_sure:
                 for place in places:
-                    largest[place] = max(largest.get(place, 0), len(places))
-        for one, places in found:
-            if one.is_sure or not (places <= sure or all([largest[place] > len(places) for place in places])):
+                    largest[place] = max(largest.get(place, (0, 0)), (len(places), -number))
+        for number, (one, places) in enumerate(found):
+            rank = (len(places), -number)
+            if one.is_sure or not (places <= sure or all([largest[place] > rank for place in places])):
                 yield one
 
 
@@ -313,6 +318,11 @@ def _as_format(value: TextValue) -> tuple[TextPart, ...]:
 
 def _is_one_message(value: Value) -> bool:
     return isinstance(value, Dictionary) and {"role", "content"} <= {name for name, _ in value.entries}
+
+
+def _is_a_text(value: TextValue) -> bool:
+    words = [len(part.text[:200].split()) if isinstance(part, Piece) else 1 for part in value.parts[:8]]
+    return sum(words) >= _LEAST_WORDS
 
 
 def _is_prompt_name(name: str) -> bool:
