@@ -13,6 +13,7 @@ from prefixlab.dialects.python_facts import weight
 from prefixlab.dialects.python_literals import Piece, Source
 from prefixlab.dialects.python_operators import Names
 from prefixlab.dialects.python_requests import asked, has_messages, has_text, message_parts
+from prefixlab.dialects.python_survey import OPENINGS, survey
 from prefixlab.dialects.python_texts import filled, name_gap
 from prefixlab.dialects.python_values import (
     MOST_CHARACTERS,
@@ -39,14 +40,13 @@ from prefixlab.template_files import BadTemplate, TemplateFile
 MOST_STEPS = 300_000
 """Statements and expressions that are gone over in a module."""
 
-MOST_STEPS_OF_ONE = 60_000
+MOST_STEPS_OF_ONE = 30_000
 """And from one function that nobody in the module calls."""
 
 MOST_PROMPTS = 500
 """Prompts of a module."""
 
 _WORDS = ("system", "preamble", "persona")
-_OPENINGS = ("you are ", "you're a", "your task is", "your job is", "act as ")
 _LEAST_WORDS = 3
 """Words of a text that is a prompt by its name alone; a hole is one."""
 
@@ -89,13 +89,13 @@ class PromptReading:
             reading.notes["The module is nested too deeply and is not followed."] = None
         reading.target = ""
         functions = list(_functions(names.own, self._tree))
-        called = _called(self._tree)
+        seen = survey(self._tree, _is_prompt_name)
         returned: list[tuple[str, Function, Value]] = []
-        waiting = [one for one in functions if _called_as(one[0]) not in called]
+        waiting = [one for one in functions if _called_as(one[0]) not in seen.called]
         # Of those that only call one another, what comes later mostly calls what stands ahead of it.
         for group in (waiting, functions[::-1]):
             for name, function, owner in group:
-                if id(function.node) in reading.executed:
+                if id(function.node) in reading.executed or id(function.node) not in seen.matters:
                     continue
                 self._name = name
                 reading.notes.clear()
@@ -264,26 +264,6 @@ def _called_as(name: str) -> str:
     return f".{method}" if method else owner
 
 
-def _called(tree: ast.Module) -> set[str]:
-    """Names by which functions of the module are called, and methods with a point ahead."""
-    called: set[str] = set()
-    waiting: list[ast.AST] = [tree]
-    while waiting:
-        node = waiting.pop()
-        for field in node._fields:
-            inner = getattr(node, field, None)
-            if isinstance(inner, list):
-                waiting += [one for one in inner if isinstance(one, ast.AST)]
-            elif isinstance(inner, ast.AST) and field != "ctx":
-                waiting.append(inner)
-        if isinstance(node, ast.Call):
-            if isinstance(node.func, ast.Name):
-                called.add(node.func.id)
-            elif isinstance(node.func, ast.Attribute):
-                called.add(f".{node.func.attr}")
-    return called
-
-
 def _messages(value: Value, at: Place) -> tuple[TextPart, ...]:
     try:
         return tuple(message_parts(value, at))
@@ -345,7 +325,7 @@ def _returns_prompt(node: ast.AST) -> bool:
 def _reads_as_prompt(value: Value) -> bool:
     if isinstance(value, TextValue):
         head = "".join([part.text for part in value.parts[:4] if isinstance(part, Piece)])[:300].lower()
-        return any([line.strip(" #*-").startswith(_OPENINGS) for line in head.split("\n")[:4]])
+        return any([line.strip(" #*-").startswith(OPENINGS) for line in head.split("\n")[:4]])
     return has_messages(value)
 
 

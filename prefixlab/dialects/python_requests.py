@@ -108,8 +108,18 @@ _ASKING = frozenset(
         "__call__",
     ]
 )
+_TALK = {"input", "instructions", "contents", "prompt"}
 _LEAST_WORDS = 6
 """Words of a text that may be a prompt where only a keyword speaks for it."""
+
+
+KEYWORDS = frozenset(
+    [*SYSTEM, *_MESSAGES, *_ASKED, *_EARLIER, "json", "data", "content", "body", "template", "partial_variables"]
+)
+"""Keywords without which no call of known names is a request."""
+
+METHODS = frozenset([*[end.rpartition(".")[2] for end in _CALLS], *_POSTS, *_ASKING])
+"""Names of methods that can be requests with plain arguments."""
 
 
 class Asked(NamedTuple):
@@ -159,7 +169,7 @@ def _sent(body: Mapping[str, Value]) -> dict[str, Value] | None:
             flat = inner.flat() if isinstance(inner, Dictionary) else flat
             if any([has_messages(flat.get(name)) for name in _MESSAGES]) or isinstance(flat.get("prompt"), TextValue):
                 return flat
-            if isinstance(flat.get("messages"), Opaque | Spread | Items) or "model" in flat:
+            if isinstance(flat.get("messages"), Opaque | Spread | Items) or ("model" in flat and flat.keys() & _TALK):
                 return flat
     return None
 
