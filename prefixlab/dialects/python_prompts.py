@@ -184,7 +184,7 @@ class PromptReading:
                 continue
             if isinstance(value, TextValue) and value.parts and isinstance(value.parts[0], Piece):
                 text = constant_text(value)
-                if not _is_a_text(value):
+                if not _is_a_text(value) or value.parts[0].place() in known:
                     continue
                 parts = value.parts if text is None else _as_format(value)
                 self._found.append(Found(name, value.parts[0].place(), parts, False))
