@@ -1,0 +1,77 @@
+"""Prompts in Python source: read with `ast`, never imported or run.
+
+Follows what a module itself says: constants, helper functions, classes, branches and loops, up to the call that sends
+the prompt, the template object that holds it, or the function that returns it.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Iterator
+
+from prefixlab.dialects.jinja2 import renderer as jinja_renderer
+from prefixlab.dialects.python_literals import Source
+from prefixlab.dialects.python_prompts import Found, PromptReading
+from prefixlab.dialects.python_rendering import renderer, shown
+from prefixlab.prompt_templates import PromptTemplate, Render
+from prefixlab.template_files import BadTemplate, TemplateFile
+
+_HINTS = ("prompt", "messages", "instruction", "you are ", "system", "preamble")
+"""One of these is in every module with a prompt; a module without any is not parsed."""
+
+
+class PythonSource:
+    """Modules of Python."""
+
+    name = "python"
+    summary = "Python source: model calls of the common SDKs and over HTTP, LangChain and Jinja2 objects, texts"
+    endings = (".py",)
+
+    def recognises(self, file: TemplateFile) -> bool:
+        """Whether the file is a module; by its ending."""
+        return file.path.endswith(self.endings)
+
+    def templates(self, file: TemplateFile) -> Iterator[PromptTemplate]:
+        """The prompts of a module, in the order of the file.
+
+        Raises:
+            BadTemplate: it is no Python, or a template in it cannot be read.
+        """
+        lower = file.text.lower()
+        if not any([hint in lower for hint in _HINTS]):
+            return
+        source = Source(file.path, file.text)
+        found = PromptReading(source, _parsed(source), file)
+        prompts = found.prompts()
+        for one in prompts:
+            parts = shown(one.parts)
+            yield PromptTemplate(
+                file.path, self.name, parts, one.at, one.name, _render(one, file), notes=found.notes.get(one.name, ())
+            )
+
+
+def _parsed(source: Source) -> ast.Module:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(source.text)
+    except SyntaxError as error:
+        raise BadTemplate(
+            f"is not Python that this Python reads: {error.msg}", "Correct it", path=source.path, line=error.lineno
+        ) from None
+    except (RecursionError, MemoryError):
+        raise BadTemplate("is nested too deeply", "Make it flatter", path=source.path) from None
+    except ValueError as error:
+        raise BadTemplate(f"is not Python: {error}", "Correct it", path=source.path) from None
+
+
+def _render(found: Found, file: TemplateFile) -> Render | None:
+    if found.unread is not None:
+        return jinja_renderer(TemplateFile(file.path, found.unread, file.roots, file.own_names))
+    return renderer(found.parts, file.path)
+
+
+DIALECT = PythonSource()
+
+__all__ = ["DIALECT"]
