@@ -10,8 +10,8 @@ from typing import Any, BinaryIO
 from prefixlab.attribution.boundary import boundary_break
 from prefixlab.attribution.differences import is_turn
 from prefixlab.attribution.parting import Names, common_tokens, parting_of, sequence_of, tokens_of
+from prefixlab.attribution.places import partners_of
 from prefixlab.attribution.request_choice import chosen_request
-from prefixlab.attribution.sites import partners_of
 from prefixlab.capacity.conversations import SESSION, continues
 from prefixlab.errors import PrefixlabError
 from prefixlab.explanation import Cause, Elsewhere, Explanation, NextTurn, Parting, Party, block_ranges

@@ -18,6 +18,7 @@ from prefixlab.attribution.fix_replay import Encode, Hole, Replayed, Target
 from prefixlab.attribution.fixed_log import FixedLog, FixedReuse
 from prefixlab.attribution.half_measures import alternatives_of, sessions_of
 from prefixlab.attribution.known_values import KnownValues
+from prefixlab.attribution.places import collect_places, partners_of
 from prefixlab.attribution.places_together import better_together
 from prefixlab.attribution.prompt_versions import PromptVersion, versions_of
 from prefixlab.attribution.restored_prompts import Restorer
@@ -25,10 +26,8 @@ from prefixlab.attribution.sites import (
     Found,
     Located,
     Place,
-    collect_places,
     count_breaks,
     located,
-    partners_of,
     relocated,
 )
 from prefixlab.attribution.structural_breaks import Structural, Structures, structures_of

@@ -15,8 +15,8 @@ from prefixlab.attribution.alignment import Region, Runs, Whole, aligned, joined
 from prefixlab.attribution.differences import first_unlike
 from prefixlab.attribution.form_kinds import form_kind, is_mostly_permuted
 from prefixlab.attribution.parts import Outline, outline, texts
+from prefixlab.attribution.places import PARAMETERS
 from prefixlab.attribution.quoting import shortened
-from prefixlab.attribution.sites import PARAMETERS
 from prefixlab.attribution.tool_lists import tools_kind
 from prefixlab.attribution.turn_kinds import Label, Labels, label_turns
 from prefixlab.records import Origin, Prompt

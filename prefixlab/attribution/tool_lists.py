@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from prefixlab.attribution.form_kinds import form_kind
+from prefixlab.records import Piece
 
 
 def tools_kind(now: Sequence[str], then: Sequence[str]) -> tuple[str, str]:
@@ -42,3 +43,12 @@ def tool_name(text: str) -> str:
         if isinstance(holder, dict) and isinstance(holder.get("name"), str):
             return str(holder["name"])
     return text[:40]
+
+
+def tool_of(piece: Piece) -> str | None:
+    """The name of the tool that a piece is about, or None where it is about none."""
+    if piece.origin.role != "tools":
+        return None
+    # What the template writes behind the last tool can stand in its piece.
+    chars = sum([span.chars for span in piece.spans if span.origin == piece.origin])
+    return tool_name("".join([run.text for run in piece.runs])[:chars])
