@@ -50,6 +50,9 @@ class Strip(NamedTuple):
     after: bool = False
 
 
+NO_STRIP = Strip()
+
+
 @dataclass(slots=True)
 class TextNode:
     """Text; what whitespace control takes away is no longer between `start` and `end`."""
@@ -88,7 +91,7 @@ class PartialNode:
     strip: Strip
     indent: str = ""
     body: list[Any] | None = None
-    close: Strip = Strip()
+    close: Strip = NO_STRIP
 
 
 @dataclass(slots=True)
@@ -106,8 +109,8 @@ class BlockNode:
     inverse: list[Any] | None = None
     is_chained: bool = False
     """Whether the other arm is one `else if` block."""
-    inverse_strip: Strip = Strip()
-    close: Strip = Strip()
+    inverse_strip: Strip = NO_STRIP
+    close: Strip = NO_STRIP
 
 
 Node = TextNode | ValueNode | CommentNode | PartialNode | BlockNode

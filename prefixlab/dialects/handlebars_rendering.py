@@ -52,7 +52,9 @@ class _Frame(NamedTuple):
     def inside(self, context: Any, data: Mapping[str, Any], aliases: Mapping[str, Any]) -> _Frame:
         contexts = self.contexts if context is self.contexts[-1] else (*self.contexts, context)
         return self._replace(
-            contexts=contexts, data={**self.data, **data}, aliases={**self.aliases, **aliases} if aliases else self.aliases
+            contexts=contexts,
+            data={**self.data, **data},
+            aliases={**self.aliases, **aliases} if aliases else self.aliases,
         )
 
 
@@ -135,7 +137,7 @@ class Rendering:
         if name == "each":
             return self._each(piece, node.parameters, body, inverse, first, frame)
         if name == "with":
-            if _is_empty(first):
+            if _is_empty(first) and (first is False or first != 0):
                 return self._nodes(piece, inverse, frame)
             return self._nodes(piece, body, frame.inside(first, {}, dict(zip(node.parameters, [first]))))
         value = self._value(node.call.name, frame)
@@ -213,7 +215,9 @@ class Rendering:
         name = operand.name.source
         arguments, named = self._arguments(operand, frame)
         if name == "lookup" and len(arguments) == 2:
-            return _property(arguments[0], as_text(arguments[1]))
+            return (
+                _property(arguments[0], as_text(arguments[1])) if arguments[0] or arguments[0] == {} else arguments[0]
+            )
         if name in self._helpers.values:
             return self._helpers.values[name](arguments, named)
         if name in self._helpers.conditions:

@@ -167,7 +167,9 @@ class _Reading:
         at = piece.source.place(node.start)
         name = node.call.name
         if isinstance(name, Call):
-            self.notes[f"{at.path}:{at.line}: which partial is called is known at run time only, so it is not read."] = None
+            self.notes[
+                f"{at.path}:{at.line}: which partial is called is known at run time only, so it is not read."
+            ] = None
             self._note_helper("a partial of run time")
             return ()
         called = str(name.value) if isinstance(name, Literal) else name.source

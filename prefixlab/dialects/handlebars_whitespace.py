@@ -44,7 +44,8 @@ class _Control:
                 self._omit_left(body, number)
             if isinstance(node, BlockNode | PartialNode) and closes and is_last:
                 self._omit_right(body, number)
-                self._omit_left(_inverse(node) if _inverse(node) is not None else _first_body(node))
+                inverse = _inverse(node)
+                self._omit_left(_first_body(node) if inverse is None else inverse)
 
     def _block(self, node: BlockNode | PartialNode) -> tuple[Strip, bool, bool]:
         """The strip of a block from outside, and whether its opening and closing tags are alone towards its inside."""
@@ -52,31 +53,25 @@ class _Control:
         self.program(program)
         if inverse is not None:
             self.program(inverse)
-        first, last = inverse, inverse
-        if isinstance(node, BlockNode):
-            at: BlockNode = node
-            if at.is_chained and inverse:
-                assert isinstance(inverse[0], BlockNode)
-                first = inverse[0].body
-            while at.is_chained and at.inverse:
-                assert isinstance(at.inverse[-1], BlockNode)
-                at = at.inverse[-1]
-                last = at.inverse if at.inverse is not None else at.body
+        other = inverse
+        if isinstance(node, BlockNode) and node.is_chained and inverse:
+            assert isinstance(inverse[0], BlockNode)
+            other = inverse[0].body
         open_strip = node.open if isinstance(node, BlockNode) else node.strip
         opens = _starts_line(program)
-        closes = _ends_line(first if first is not None else program)
+        closes = _ends_line(other if other is not None else program)
         if open_strip.after:
             self._omit_right(program, every=True)
-        if inverse is not None and first is not None and last is not None and isinstance(node, BlockNode):
+        if other is not None and isinstance(node, BlockNode):
             if node.inverse_strip.before:
                 self._omit_left(program, every=True)
             if node.inverse_strip.after:
-                self._omit_right(first, every=True)
+                self._omit_right(other, every=True)
             if node.close.before:
-                self._omit_left(last, every=True)
-            if _ends_line(program) and _starts_line(first):
+                self._omit_left(other, every=True)
+            if _ends_line(program) and _starts_line(other):
                 self._omit_left(program)
-                self._omit_right(first)
+                self._omit_right(other)
         elif node.close.before:
             self._omit_left(program, every=True)
         return Strip(open_strip.before, node.close.after), opens, closes

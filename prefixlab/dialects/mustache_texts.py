@@ -64,7 +64,9 @@ class _Reading:
             if tag.kind == "text":
                 parts.append(piece.source.text_part(tag.start, tag.end))
             elif tag.kind in ("", "&"):
-                parts.append(piece.source.hole(Expression(tag.name, (here if tag.name == "." else tag.name,)), tag.start))
+                parts.append(
+                    piece.source.hole(Expression(tag.name, (here if tag.name == "." else tag.name,)), tag.start)
+                )
             elif tag.kind == ">":
                 parts += self._partial(piece, tag, here, stack)
             else:

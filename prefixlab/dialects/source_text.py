@@ -77,7 +77,9 @@ def moved(parts: Sequence[Part], source: SourceText) -> tuple[Part, ...]:
         if isinstance(part, Hole):
             return part._replace(at=place(part.at), entered_at=place(part.entered_at))
         if isinstance(part, Choice):
-            return part._replace(at=place(part.at), arms=tuple([tuple([move(one) for one in arm]) for arm in part.arms]))
+            return part._replace(
+                at=place(part.at), arms=tuple([tuple([move(one) for one in arm]) for arm in part.arms])
+            )
         if isinstance(part, Loop):
             return part._replace(at=place(part.at), body=tuple([move(one) for one in part.body]))
         return part._replace(at=place(part.at))

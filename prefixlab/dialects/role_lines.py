@@ -1,0 +1,178 @@
+"""Prompts whose messages begin with lines such as `system:` and `# user:`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from prefixlab.prompt_templates import Choice, History, Hole, Loop, Message, Part, Place, Text, Turn, walk
+from prefixlab.template_files import TemplateFile
+
+FLOW = "flow.dag.yaml"
+"""The file beside which Jinja2 files are prompts of Microsoft's prompt flow."""
+
+_OF_HISTORY = ("history", "messages", "conversation", "thread", "turns")
+
+
+def is_prompt_flow(file: TemplateFile) -> bool:
+    """Whether a file is a prompt of prompt flow: Jinja2 beside a flow."""
+    return file.path.endswith((".jinja2", ".j2", ".jinja")) and (Path(file.path).parent / FLOW).is_file()
+
+
+def role_of(line: str, roles: Collection[str]) -> str:
+    """The role that a line names; empty where it names none."""
+    word = line.strip()
+    if not word.endswith(":"):
+        return ""
+    word = word[:-1].strip().removeprefix("#").strip().lower()
+    name, bracket, rest = word.partition("[")
+    if bracket and not (rest.endswith("]") and "=" in rest):
+        return ""
+    return name if name in roles else ""
+
+
+class RoleLines:
+    """Cuts texts and parts at the lines that name a role."""
+
+    def __init__(self, roles: Collection[str], blanks: str | None, first: str = "system") -> None:
+        """`blanks` are stripped from the ends of a message, all where it is None; text before any role is `first`'s."""
+        self._roles = roles
+        self._blanks = blanks
+        self._first = first
+
+    def messages(self, text: str) -> list[Message]:
+        """The messages of a rendered text."""
+        messages: list[Message] = []
+        role = self._first
+        lines: list[str] = []
+        for line in [*text.splitlines(), None]:
+            named = role_of(line, self._roles) if line is not None else ""
+            if line is not None and not named:
+                lines.append(line)
+                continue
+            content = "\n".join(lines).strip(self._blanks)
+            if lines and (content or messages):
+                messages.append((role, content))
+            role, lines = named, []
+        return messages
+
+    def parts(self, parts: Sequence[Part]) -> tuple[Part, ...]:
+        """The parts with a turn where a line names a role; without any role they stay as they are."""
+        cut = self._cut(parts, [True])
+        turns = [part for part in walk(cut) if isinstance(part, Turn)]
+        if not turns:
+            return tuple(parts)
+        made = [self._as_history(part) for part in self._stripped(cut)]
+        if made and not isinstance(made[0], Turn) and (rest := self._lead(made)):
+            return (Turn(self._first, made[0].at), *rest)
+        return tuple(made)
+
+    @staticmethod
+    def _lead(parts: Sequence[Part]) -> Sequence[Part]:
+        """The parts, if anything stands ahead of the first turn."""
+        return () if isinstance(parts[0], Choice | Loop) and any(isinstance(p, Turn) for p in walk(parts[:1])) else parts
+
+    def _cut(self, parts: Sequence[Part], starts_line: list[bool]) -> list[Part]:
+        """`starts_line` holds whether the next text starts a line, and is kept up to date."""
+        made: list[Part] = []
+        for number, part in enumerate(parts):
+            if isinstance(part, Text):
+                is_last = number == len(parts) - 1
+                made += self._cut_text(part, starts_line[0], is_last=is_last)
+                starts_line[0] = part.text.endswith("\n")
+            elif isinstance(part, Choice):
+                arms = []
+                for arm in part.arms:
+                    inner = list(starts_line)
+                    arms.append(tuple(self._cut(arm, inner)))
+                starts_line[0] = False
+                made.append(part._replace(arms=tuple(arms)))
+            elif isinstance(part, Loop):
+                made.append(part._replace(body=tuple(self._cut(part.body, list(starts_line)))))
+                starts_line[0] = False
+            else:
+                starts_line[0] = False
+                made.append(part)
+        return made
+
+    def _cut_text(self, part: Text, starts_line: bool, *, is_last: bool) -> list[Part]:
+        made: list[Part] = []
+        kept: list[str] = []
+        begin = at = part.at
+        for number, line in enumerate(part.text.splitlines(keepends=True)):
+            is_whole = (number or starts_line) and (line.endswith("\n") or is_last)
+            role = role_of(line, self._roles) if is_whole else ""
+            behind = Place(at.path, at.line + 1, 1) if line.endswith("\n") else at._replace(column=at.column + len(line))
+            if role:
+                if kept:
+                    made.append(Text("".join(kept), begin))
+                made.append(Turn(role, at._replace(column=at.column + len(line) - len(line.lstrip()))))
+                kept, begin = [], behind
+            else:
+                kept.append(line)
+            at = behind
+        if kept:
+            made.append(Text("".join(kept), begin))
+        return made
+
+    def _stripped(self, parts: Sequence[Part]) -> list[Part]:
+        """Without the blanks at both ends of each message."""
+        made: list[Part] = []
+        at_start = True
+        for part in parts:
+            if isinstance(part, Turn):
+                self._strip_end(made)
+                at_start = True
+            elif isinstance(part, Text):
+                if at_start:
+                    part = _without_lead(part, part.text.lstrip(self._blanks))
+                at_start = at_start and not part.text
+                if not part.text:
+                    continue
+            elif isinstance(part, Loop):
+                part = part._replace(body=tuple(self._stripped(part.body))) if _has_turn(part) else part
+                at_start = False
+            elif isinstance(part, Choice):
+                if _has_turn(part):
+                    part = part._replace(arms=tuple([tuple(self._stripped(arm)) for arm in part.arms]))
+                at_start = False
+            else:
+                at_start = False
+            made.append(part)
+        self._strip_end(made)
+        return made
+
+    def _strip_end(self, made: list[Part]) -> None:
+        while made and isinstance(last := made[-1], Text):
+            text = last.text.rstrip(self._blanks)
+            if text:
+                made[-1] = last._replace(text=text)
+                return
+            made.pop()
+
+    @staticmethod
+    def _as_history(part: Part) -> Part:
+        """A loop over earlier messages is where they go."""
+        if isinstance(part, Loop) and (_has_turn(part) or _writes_role(part)):
+            name = part.over.names[0] if part.over.names else part.over.source
+            if name.rpartition(".")[2].lower().endswith(_OF_HISTORY):
+                return History(name, part.at)
+        return part
+
+
+def _has_turn(part: Part) -> bool:
+    return any([isinstance(one, Turn) for one in walk((part,))])
+
+
+def _writes_role(part: Loop) -> bool:
+    """Whether a loop writes `{{ item.role }}:`."""
+    holes = [one for one in walk(part.body) if isinstance(one, Hole)]
+    return any([name.endswith(".role") for hole in holes for name in hole.expression.names])
+
+
+def _without_lead(part: Text, kept: str) -> Text:
+    """The end of a text, with its place."""
+    lead = part.text[: len(part.text) - len(kept)]
+    lines = lead.count("\n")
+    column = len(lead) - lead.rfind("\n") if lines else part.at.column + len(lead)
+    return Text(kept, Place(part.at.path, part.at.line + lines, column))
