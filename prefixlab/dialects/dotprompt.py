@@ -1,4 +1,4 @@
-"""Dotprompt files: YAML, then Handlebars with helpers for roles, history and media. Follows dotprompt's own renderer."""
+"""Dotprompt files: YAML, then Handlebars with helpers for roles, history and media, as dotprompt renders them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from prefixlab.dialects.handlebars_rendering import as_json, as_text
 from prefixlab.dialects.handlebars_texts import handlebars_text
 from prefixlab.dialects.source_text import SourceText
 from prefixlab.errors import PrefixlabError
-from prefixlab.prompt_templates import History, Hole, Message, Part, Place, PromptTemplate, Render, Text, Turn, walk
 from prefixlab.prompt_templates import Expression as Written
+from prefixlab.prompt_templates import History, Hole, Message, Part, Place, PromptTemplate, Render, Text, Turn, walk
 from prefixlab.template_files import TemplateFile
 
 _MARK = "<<<dotprompt:"

@@ -63,14 +63,8 @@ class RoleLines:
         if not turns:
             return tuple(parts)
         made = [self._as_history(part) for part in self._stripped(cut)]
-        if made and not isinstance(made[0], Turn) and (rest := self._lead(made)):
-            return (Turn(self._first, made[0].at), *rest)
-        return tuple(made)
-
-    @staticmethod
-    def _lead(parts: Sequence[Part]) -> Sequence[Part]:
-        """The parts, if anything stands ahead of the first turn."""
-        return () if isinstance(parts[0], Choice | Loop) and any(isinstance(p, Turn) for p in walk(parts[:1])) else parts
+        is_headless = made and not isinstance(made[0], Turn) and not _has_turn(made[0])
+        return (Turn(self._first, made[0].at), *made) if is_headless else tuple(made)
 
     def _cut(self, parts: Sequence[Part], starts_line: list[bool]) -> list[Part]:
         """`starts_line` holds whether the next text starts a line, and is kept up to date."""
@@ -102,7 +96,9 @@ class RoleLines:
         for number, line in enumerate(part.text.splitlines(keepends=True)):
             is_whole = (number or starts_line) and (line.endswith("\n") or is_last)
             role = role_of(line, self._roles) if is_whole else ""
-            behind = Place(at.path, at.line + 1, 1) if line.endswith("\n") else at._replace(column=at.column + len(line))
+            behind = (
+                Place(at.path, at.line + 1, 1) if line.endswith("\n") else at._replace(column=at.column + len(line))
+            )
             if role:
                 if kept:
                     made.append(Text("".join(kept), begin))
