@@ -16,10 +16,9 @@ _OF_HISTORY = ("history", "messages", "conversation", "thread")
 
 def with_turns(parts: Sequence[Part]) -> tuple[Part, ...]:
     """The parts with turns in place of the tags; text between messages is none of the prompt."""
-    if not any([isinstance(part, Text) and _TAG.search(part.text) for part in walk(parts)]):
-        if not any([_opens_dynamically(part) for part in walk(parts)]):
-            return tuple(parts)
-    return tuple(_cut(parts, [False]))
+    texts = [part for part in walk(parts) if isinstance(part, Text)]
+    has_tags = any([_TAG.search(text.text) or _opens_dynamically(text) for text in texts])
+    return tuple(_cut(parts, [False])) if has_tags else tuple(parts)
 
 
 def _opens_dynamically(part: Part) -> bool:

@@ -24,7 +24,7 @@ from prefixlab.template_files import BadTemplate, TemplateFile
 _FILE = "file://"
 _TEXTS = (".txt", ".md", ".j2", ".jinja", ".jinja2")
 _LISTS = (".json", ".yaml", ".yml")
-_PROGRAMS = (".py", ".js", ".ts", ".mjs", ".cjs", ".mts", ".sh", ".rb", ".go")
+_PROGRAMS = (".py", ".js", ".ts", ".mjs", ".cjs", ".mts", ".sh", ".rb", ".go", ".csv")
 _SEPARATOR = "\n---\n"
 _FILTERS = ("dump", "nl2br", "groupby")
 """Filters of Nunjucks that Jinja2 has not."""
@@ -78,7 +78,7 @@ class Promptfoo:
         path = name.removeprefix(_FILE)
         ending = _ending(path)
         if ending in _PROGRAMS or path.startswith("exec:"):
-            note = f"{node.at.path}:{node.at.line}: {path} is a program, and is not run."
+            note = f"{node.at.path}:{node.at.line}: {path} is a program or a table, and is not read."
             yield PromptTemplate(file.path, self.name, (), node.at, path, notes=(note,))
             return
         if any([mark in path for mark in "*?["]):
