@@ -14,32 +14,12 @@ from prefixlab.prompt_templates import Choice, Expression, Hole, Loop, Part, Pla
 from prefixlab.template_files import BadTemplate
 
 _OWN = frozenset(
-    [
-        "and",
-        "or",
-        "not",
-        "eq",
-        "ne",
-        "lt",
-        "le",
-        "gt",
-        "ge",
-        "len",
-        "index",
-        "slice",
-        "printf",
-        "print",
-        "println",
-        "html",
-        "js",
-        "urlquery",
-        "call",
-        "true",
-        "false",
-        "nil",
-    ]
+    (
+        *("and", "or", "not", "eq", "ne", "lt", "le", "gt", "ge", "len", "index", "slice", "call"),
+        *("printf", "print", "println", "html", "js", "urlquery", "true", "false", "nil"),
+    )
 )
-_KEYWORDS = frozenset(["if", "range", "with", "define", "block", "template", "else", "end", "break", "continue"])
+_KEYWORDS = frozenset(("if", "range", "with", "define", "block", "template", "else", "end", "break", "continue"))
 
 
 @dataclass(slots=True)

@@ -31,8 +31,10 @@ class Jinja2:
     endings = ENDINGS
 
     def recognises(self, file: TemplateFile) -> bool:
-        """Whether the file is of this dialect; by its ending, for any text can be Jinja2. Beside a flow it is a prompt of
-        prompt flow, where lines name the roles."""
+        """Whether the file is of this dialect; by its ending, for any text can be Jinja2.
+
+        Beside a flow it is a prompt of prompt flow, where lines name the roles.
+        """
         return file.path.endswith(self.endings) and not is_prompt_flow(file)
 
     def templates(self, file: TemplateFile) -> Iterator[PromptTemplate]:
