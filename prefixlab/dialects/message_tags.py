@@ -8,7 +8,8 @@ from html import escape, unescape
 from typing import Any
 
 from prefixlab.dialects.embedded import RenderText, common_role
-from prefixlab.prompt_templates import PLAIN, Choice, History, Hole, Loop, Message, Part, Place, Text, Turn, walk
+from prefixlab.dialects.message_ends import stripped, text_from
+from prefixlab.prompt_templates import PLAIN, Choice, History, Hole, Loop, Message, Part, Text, Turn, walk
 
 _TAG = re.compile(r"<message\s+role\s*=\s*(?:\"([^\"<>]*)\"|'([^'<>]*)')\s*>|</message\s*>", re.IGNORECASE)
 _OF_HISTORY = ("history", "messages", "conversation", "thread")
@@ -18,7 +19,7 @@ def with_turns(parts: Sequence[Part]) -> tuple[Part, ...]:
     """The parts with turns in place of the tags; text between messages is none of the prompt."""
     texts = [part for part in walk(parts) if isinstance(part, Text)]
     has_tags = any([_TAG.search(text.text) or _opens_dynamically(text) for text in texts])
-    return tuple(_cut(parts, [False])) if has_tags else tuple(parts)
+    return tuple([_decoded(part) for part in stripped(_cut(parts, [False]))]) if has_tags else tuple(parts)
 
 
 def _opens_dynamically(part: Part) -> bool:
@@ -36,7 +37,7 @@ def _cut(parts: Sequence[Part], is_inside: list[bool]) -> list[Part]:
             if skips_quote:
                 # The end of a tag whose role is a value.
                 cut = text.find(">") + 1
-                part, skips_quote = _behind(part, cut), False
+                part, skips_quote = text_from(part, cut), False
             if _opens_dynamically(part) and isinstance(following, Hole):
                 part = part._replace(text=part.text[: part.text.rindex("<message")])
                 made += _cut_text(part, is_inside)
@@ -73,7 +74,7 @@ def _cut_text(part: Text, is_inside: list[bool]) -> list[Part]:
         role = found[1] if found[1] is not None else found[2]
         is_inside[0] = role is not None
         if role is not None:
-            made.append(Turn(common_role(role), _behind(part, found.start()).at))
+            made.append(Turn(common_role(role), text_from(part, found.start()).at))
         at = found.end()
     if is_inside[0] and at < len(part.text):
         made.append(_piece(part, at, len(part.text)))
@@ -81,16 +82,18 @@ def _cut_text(part: Text, is_inside: list[bool]) -> list[Part]:
 
 
 def _piece(part: Text, start: int, end: int) -> Text:
-    piece = _behind(part, start)
-    return piece._replace(text=unescape(part.text[start:end]))
+    return text_from(part, start)._replace(text=part.text[start:end])
 
 
-def _behind(part: Text, start: int) -> Text:
-    """The end of a text, with its place."""
-    lead = part.text[:start]
-    lines = lead.count("\n")
-    column = len(lead) - lead.rfind("\n") if lines else part.at.column + len(lead)
-    return Text(part.text[start:], Place(part.at.path, part.at.line + lines, column))
+def _decoded(part: Part) -> Part:
+    """The part with `&lt;` and the like in its texts restored."""
+    if isinstance(part, Text):
+        return part._replace(text=unescape(part.text))
+    if isinstance(part, Choice):
+        return part._replace(arms=tuple([tuple([_decoded(one) for one in arm]) for arm in part.arms]))
+    if isinstance(part, Loop):
+        return part._replace(body=tuple([_decoded(one) for one in part.body]))
+    return part
 
 
 def messages_of(render: RenderText, values: Mapping[str, Any]) -> Sequence[Message]:
@@ -103,7 +106,7 @@ def messages_of(render: RenderText, values: Mapping[str, Any]) -> Sequence[Messa
     at = 0
     for found in _TAG.finditer(text):
         if role is not None:
-            messages.append((common_role(role), unescape(text[at : found.start()])))
+            messages.append((common_role(role), unescape(text[at : found.start()].strip())))
         role = found[1] if found[1] is not None else found[2]
         at = found.end()
     return messages

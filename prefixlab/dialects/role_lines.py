@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from prefixlab.dialects.message_ends import has_turn, stripped
 from prefixlab.prompt_templates import Choice, History, Hole, Loop, Message, Part, Place, Text, Turn, walk
 from prefixlab.template_files import TemplateFile
 
@@ -62,8 +63,8 @@ class RoleLines:
         turns = [part for part in walk(cut) if isinstance(part, Turn)]
         if not turns:
             return tuple(parts)
-        made = [self._as_history(part) for part in self._stripped(cut)]
-        is_headless = made and not isinstance(made[0], Turn) and not _has_turn(made[0])
+        made = [self._as_history(part) for part in stripped(cut, self._blanks)]
+        is_headless = made and not isinstance(made[0], Turn) and not has_turn(made[0])
         return (Turn(self._first, made[0].at), *made) if is_headless else tuple(made)
 
     def _cut(self, parts: Sequence[Part], starts_line: list[bool]) -> list[Part]:
@@ -111,64 +112,17 @@ class RoleLines:
             made.append(Text("".join(kept), begin))
         return made
 
-    def _stripped(self, parts: Sequence[Part]) -> list[Part]:
-        """Without the blanks at both ends of each message."""
-        made: list[Part] = []
-        at_start = True
-        for part in parts:
-            if isinstance(part, Turn):
-                self._strip_end(made)
-                at_start = True
-            elif isinstance(part, Text):
-                if at_start:
-                    part = _without_lead(part, part.text.lstrip(self._blanks))
-                at_start = at_start and not part.text
-                if not part.text:
-                    continue
-            elif isinstance(part, Loop):
-                part = part._replace(body=tuple(self._stripped(part.body))) if _has_turn(part) else part
-                at_start = False
-            elif isinstance(part, Choice):
-                if _has_turn(part):
-                    part = part._replace(arms=tuple([tuple(self._stripped(arm)) for arm in part.arms]))
-                at_start = False
-            else:
-                at_start = False
-            made.append(part)
-        self._strip_end(made)
-        return made
-
-    def _strip_end(self, made: list[Part]) -> None:
-        while made and isinstance(last := made[-1], Text):
-            text = last.text.rstrip(self._blanks)
-            if text:
-                made[-1] = last._replace(text=text)
-                return
-            made.pop()
-
     @staticmethod
     def _as_history(part: Part) -> Part:
         """A loop over earlier messages is where they go."""
-        if isinstance(part, Loop) and (_has_turn(part) or _writes_role(part)):
+        if isinstance(part, Loop) and (has_turn(part) or _writes_role(part)):
             name = part.over.names[0] if part.over.names else part.over.source
             if name.rpartition(".")[2].lower().endswith(_OF_HISTORY):
                 return History(name, part.at)
         return part
 
 
-def _has_turn(part: Part) -> bool:
-    return any([isinstance(one, Turn) for one in walk((part,))])
-
-
 def _writes_role(part: Loop) -> bool:
     """Whether a loop writes `{{ item.role }}:`."""
     holes = [one for one in walk(part.body) if isinstance(one, Hole)]
     return any([name.endswith(".role") for hole in holes for name in hole.expression.names])
-
-
-def _without_lead(part: Text, kept: str) -> Text:
-    """The end of a text, with its place."""
-    lead = part.text[: len(part.text) - len(kept)]
-    lines = lead.count("\n")
-    column = len(lead) - lead.rfind("\n") if lines else part.at.column + len(lead)
-    return Text(kept, Place(part.at.path, part.at.line + lines, column))
