@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from prefixlab.prompt_templates import Choice, Loop, Part, Place, Text, Turn, walk
+from prefixlab.prompt_templates import Choice, History, Loop, Part, Place, Text, Turn, walk
 
 
 def stripped(parts: Sequence[Part], blanks: str | None = None) -> list[Part]:
@@ -12,7 +12,7 @@ def stripped(parts: Sequence[Part], blanks: str | None = None) -> list[Part]:
     made: list[Part] = []
     at_start = True
     for part in parts:
-        if isinstance(part, Turn):
+        if isinstance(part, Turn | History):
             _strip_end(made, blanks)
             at_start = True
         elif isinstance(part, Text):

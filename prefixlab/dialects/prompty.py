@@ -48,7 +48,8 @@ class Prompty:
         inputs = _inputs(found.head)
         threads = {name for name, one in inputs.items() if one.text("kind") == "thread"}
         is_chat = _is_chat(found.head)
-        parts = _with_history(_LINES.parts(text.parts) if is_chat else text.parts, threads)
+        parts = _with_history(text.parts, threads)
+        parts = _LINES.parts(parts) if is_chat else parts
         yield PromptTemplate(
             file.path,
             self.name,
@@ -147,7 +148,7 @@ def _render(text: TextTemplate, own: Mapping[str, Any], threads: set[str], *, is
                 if number % 2:
                     messages += _thread(given.get(piece))
                 elif len(pieces) == 1 or piece.strip():
-                    messages.append((role, piece.strip("\n") if len(pieces) > 1 else piece))
+                    messages.append((role, piece.strip() if len(pieces) > 1 else piece))
         return messages
 
     return render

@@ -63,7 +63,7 @@ class RoleLines:
         turns = [part for part in walk(cut) if isinstance(part, Turn)]
         if not turns:
             return tuple(parts)
-        made = [self._as_history(part) for part in stripped(cut, self._blanks)]
+        made = stripped([self._as_history(part) for part in cut], self._blanks)
         is_headless = made and not isinstance(made[0], Turn) and not has_turn(made[0])
         return (Turn(self._first, made[0].at), *made) if is_headless else tuple(made)
 

@@ -159,13 +159,10 @@ def _folded_offsets(text: str, written: str, start: int, end: int, style: str | 
     offsets = array("L")
     at = written.find("\n", start) + 1 if style == ">" else start + (style in ("'", '"'))
     for character in text:
-        if style == '"' and written[at : at + 1] == "\\" and written[at + 1 : at + 2] in "\r\n":
-            at += 1
-        if not character.isspace() or (style == '"' and written[at : at + 1] == "\\"):
-            while at < end and written[at].isspace():
-                at += 1
-                if style == '"' and written[at] == "\\" and written[at + 1 : at + 2] in ("\r", "\n"):
-                    at += 1
+        if style == '"' and _continues(written, at):
+            at = _behind_blanks(written, at + 1, end, style)
+        elif not character.isspace():
+            at = _behind_blanks(written, at, end, style)
         offsets.append(min(at, len(written)))
         if style == '"' and written[at : at + 1] == "\\":
             at += 2 + _ESCAPE_LENGTHS.get(written[at + 1 : at + 2], 0)
@@ -175,3 +172,14 @@ def _folded_offsets(text: str, written: str, start: int, end: int, style: str | 
             at += 1
     offsets.append(min(at, len(written)))
     return offsets
+
+
+def _continues(written: str, at: int) -> bool:
+    """Whether a backslash stands here that ends its line."""
+    return written[at : at + 1] == "\\" and written[at + 1 : at + 2] in ("\r", "\n")
+
+
+def _behind_blanks(written: str, at: int, end: int, style: str | None) -> int:
+    while at < end and (written[at].isspace() or (style == '"' and _continues(written, at))):
+        at += 1
+    return at

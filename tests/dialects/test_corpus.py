@@ -12,7 +12,7 @@ from tests.dialects.outlines import CORPUS, all_corpus_files, templates_of
 NO_PROMPTS = {"_rules.prompt", "flow.dag.yaml", "config.json", "support.txt"}
 
 
-@pytest.mark.parametrize("path", all_corpus_files(), ids=lambda path: str(path.relative_to(CORPUS)))
+@pytest.mark.parametrize("path", list(all_corpus_files()), ids=lambda path: str(path.relative_to(CORPUS)))
 def test_sample(path: Path) -> None:
     templates = templates_of(path)
     assert bool(templates) is (path.name not in NO_PROMPTS)
@@ -30,9 +30,9 @@ def test_sample(path: Path) -> None:
         assert lines <= found
 
 
-@pytest.mark.parametrize("path", all_corpus_files(), ids=lambda path: str(path.relative_to(CORPUS)))
+@pytest.mark.parametrize("path", list(all_corpus_files()), ids=lambda path: str(path.relative_to(CORPUS)))
 def test_a_rendering_begins_with_the_text_ahead_of_the_first_hole(path: Path) -> None:
-    values = {"history": [], "chat_history": [], "documents": [], "articles": [], "session": {}, "user": {}}
+    values = {"history": [], "chat_history": [], "documents": [], "articles": [], "session": None, "user": None}
     names = (
         "now question timestamp date today query context firstName request_id current_time current_datetime trace_id"
     )

@@ -21,7 +21,7 @@ DESK = """[
 def test_a_list_in_json(tmp_path: Path) -> None:
     made = written(tmp_path, "desk.json", DESK)
     assert outline(made.parts) == ["@system", "Date ", "{now}", ". You help.\nRules ä ", "{b}", "@user", "{question}"]
-    assert places(made) == [("now", 2, 39), ("b", 2, 76), ("question", 3, 31)]
+    assert places(made) == [("now", 2, 39), ("b", 2, 74), ("question", 3, 32)]
     assert made.render is not None
     assert list(made.render({"now": "nine", "b": 1, "question": "Why?"})) == [
         ("system", "Date nine. You help.\nRules ä 1"),
@@ -122,11 +122,11 @@ def test_promptfoo(tmp_path: Path) -> None:
     (tmp_path / "promptfooconfig.yaml").write_text(CONFIG)
     made = templates_of(tmp_path / "promptfooconfig.yaml")
     assert [[(Path(hole.at.path).name, *place) for hole, place in zip(holes(one), places(one))] for one in made] == [
-        [("desk.json", "now", 2, 39), ("desk.json", "b", 2, 76), ("desk.json", "question", 3, 31)],
+        [("desk.json", "now", 2, 39), ("desk.json", "b", 2, 74), ("desk.json", "question", 3, 32)],
         [("two.txt", "a", 1, 7)],
         [("two.txt", "b", 3, 8)],
         [("promptfooconfig.yaml", "question", 4, 13), ("promptfooconfig.yaml", "now", 4, 31)],
-        [("promptfooconfig.yaml", "name", 6, 50), ("promptfooconfig.yaml", "q", 6, 96)],
+        [("promptfooconfig.yaml", "name", 6, 46), ("promptfooconfig.yaml", "q", 6, 89)],
     ]
     (alone,) = templates_of(tmp_path / "desk.json")
     assert (Path(alone.path).resolve(), alone.at.line, alone.at.column) == (
@@ -236,9 +236,10 @@ def test_liquid(tmp_path: Path) -> None:
 
 
 def test_prompty_places_and_values(tmp_path: Path) -> None:
-    text = "---\nname: a\nsample:\n  who: Ada\ninputs:\n  thread: {kind: thread}\n---\nsystem:\nHi {{who}}\n\n{{thread}}\nuser:\n{{q}}\n"
+    head = "---\nname: a\nsample:\n  who: Ada\ninputs:\n  thread: {kind: thread}\n---\n"
+    text = head + "system:\nHi {{who}}\n\n{{thread}}\nuser:\n{{q}}\n"
     made = written(tmp_path, "a.prompty", text)
-    assert outline(made.parts) == ["@system", "Hi ", "{who}", "\n\n", "@@thread", "@user", "{q}"]
+    assert outline(made.parts) == ["@system", "Hi ", "{who}", "@@thread", "@user", "{q}"]
     assert places(made) == [("who", 9, 4), ("q", 13, 1)]
     assert made.render is not None
     thread = [{"role": "user", "content": "A"}]

@@ -12,7 +12,8 @@ from tests.dialects.outlines import holes, outline, places, templates_of, writte
 
 def test_actions(tmp_path: Path) -> None:
     text = (
-        "{{- /* a comment */ -}}\n\n A {{ .Name }} {{- if eq .Kind `x` }} X {{ else if .B }} B {{ else }} C {{ end -}}  \n"
+        "{{- /* a comment */ -}}\n\n A {{ .Name }} {{- if eq .Kind `x` }} X "
+        "{{ else if .B }} B {{ else }} C {{ end -}}  \n"
         "{{ range $i, $d := .Docs }}{{ $i }}{{ $d.Title }}{{ .Text }}{{ $.Top }}{{ else }}none{{ end }}"
         '{{ with $u := .User }}{{ $u.Id }}{{ .Mail }}{{ end }}{{ $now := now | date "15:04" }}{{ $now }}{{ "lit\\n" }}'
     )
