@@ -9,7 +9,7 @@ from typing import NamedTuple
 from prefixlab.dialects.embedded import DEEPEST, MOST_PARTS, TextTemplate, too_deep, too_large
 from prefixlab.dialects.go_tokens import NotGo, Word, is_text, text_of, words_of
 from prefixlab.dialects.source_text import SourceText, entered
-from prefixlab.dialects.time_formats import is_time_format
+from prefixlab.dialects.time_formats import of_go
 from prefixlab.prompt_templates import Choice, Expression, Hole, Loop, Part, Place, Text
 from prefixlab.template_files import BadTemplate
 
@@ -230,8 +230,9 @@ class _Reading:
         for word in words:
             text = word.text
             if is_text(word):
-                if is_time_format(text_of(word)) and calls:
-                    formats[text_of(word)] = None
+                form = of_go(text_of(word))
+                if form and calls:
+                    formats[form] = None
             elif text.startswith("$"):
                 root, _, rest = text.partition(".")
                 known = scope.known.get(root)

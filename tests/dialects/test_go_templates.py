@@ -28,7 +28,7 @@ def test_actions(tmp_path: Path) -> None:
         *(("Name",), (), ("Docs.Title",), ("Docs.Text",), ("Top",), ("User.Id",), ("User.Mail",), ()),
     ]
     now = holes(made)[-1].expression
-    assert (now.calls, now.formats) == (("now", "date"), ("15:04",))
+    assert (now.calls, now.formats) == (("now", "date"), ("%H:%M",))
     assert places(made)[0] == (".Name", 3, 4)
     assert made.render is None
 
