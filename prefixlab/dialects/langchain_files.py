@@ -195,7 +195,10 @@ def _filled(shape: TextTemplate, example: Node) -> TextTemplate:
     if shape.render is None:
         return shape
     values = example.value if isinstance(example.value, dict) else {}
-    text = shape.render(values)
+    try:
+        text = shape.render(values)
+    except PrefixlabError as error:
+        raise bad_shape(f"an example does not fit the example_prompt: {error.what}", "Correct it", example.at) from None
     return TextTemplate((Text(text, example.at),) if text else (), lambda given: text)
 
 

@@ -175,6 +175,12 @@ def test_a_format_cannot_reach_into_objects_or_fill_the_memory(tmp_path: Path) -
             made.render({"x": "1"})
 
 
+def test_an_example_that_does_not_fit(tmp_path: Path) -> None:
+    shot = {"_type": "few_shot", "examples": [{"a": "1"}], "example_prompt": {"template": "{b}"}, "suffix": "x"}
+    with pytest.raises(BadTemplate, match="does not fit"):
+        written(tmp_path, "a.json", json.dumps(shot))
+
+
 # --- Langfuse ---
 
 
