@@ -39,6 +39,8 @@ class _Scope(NamedTuple):
     contexts: tuple[str, ...]
     """The names of the contexts, the innermost last; the outermost has none."""
     aliases: Mapping[str, str] = {}
+    constants: Mapping[str, str] = {}
+    """Texts that a partial is called with, by their names there."""
     inline: Mapping[str, tuple[Partial, Sequence[Node]]] = {}
     """Partials that are defined in the template."""
     block: tuple[Partial, Sequence[Node]] | None = None
@@ -106,6 +108,9 @@ class _Reading:
         name = node.call.name
         if isinstance(name, Literal) and node.call.is_bare:
             text = "" if name.value is None else str(name.value)
+            return (Text(text, at),) if text else ()
+        if node.call.is_bare and name.source in scope.constants:
+            text = scope.constants[name.source]
             return (Text(text, at),) if text else ()
         if isinstance(name, PathTo) and name.source in self._helpers.parts and name.source not in scope.aliases:
             return self._helpers.parts[name.source](node.call, at)
@@ -206,11 +211,15 @@ class _Reading:
             named = self._operand(node.call.arguments[0], scope).names
             inner = inner.inside(named[0] if named else "", ())
         aliases = {}
+        constants = {}
         for key, operand in node.call.named:
+            if isinstance(operand, Literal) and isinstance(operand.value, str):
+                constants[key] = operand.value
             named = self._operand(operand, scope).names
             aliases[key] = named[0] if named else key
         if aliases:
-            inner = inner._replace(aliases={**inner.aliases, **aliases})
+            kept = {name: text for name, text in inner.constants.items() if name not in aliases}
+            inner = inner._replace(aliases={**inner.aliases, **aliases}, constants={**kept, **constants})
         if node.body is not None:
             inner = self._with_inline(piece, node.body, inner)._replace(block=(piece, node.body))
         return inner

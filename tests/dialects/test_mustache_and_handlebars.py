@@ -175,3 +175,33 @@ def test_dotprompt_puts_history_before_the_last_user_message(tmp_path: Path) -> 
     assert made.render is not None
     messages = made.render({"name": "Ada", "q": "Why?", "history": [{"role": "user", "content": "A"}]})
     assert list(messages) == [("user", "Hi Ada\n"), ("assistant", "ok"), ("user", "A"), ("user", "Why?")]
+
+
+@pytest.mark.parametrize(
+    ("partials", "text", "parts", "rendered"),
+    [
+        (
+            {"topic-2.sub": "A partial!"},
+            "{{> topic-2.sub}} Main.\n",
+            ["@user", "A partial! Main.\n"],
+            "A partial! Main.\n",
+        ),
+        (
+            {"licensed": "{{!--\n  A licence\n--}}\nHello, {{name}}!\n"},
+            '{{> licensed name="World"}}\n',
+            ["@user", "Hello, World!\n"],
+            "Hello, World!\n",
+        ),
+        ({"outer": "From {{> inner}}!", "inner": "inside"}, "{{> outer}}\n", ["@user", "From inside!"], "From inside!"),
+        ({}, "Hello, {{name}}!\n", ["@user", "Hello, ", "{name}", "!\n"], "Hello, <b>!\n"),
+    ],
+)
+def test_dotprompt_as_its_specification_has_it(
+    tmp_path: Path, partials: dict[str, str], text: str, parts: list[str], rendered: str
+) -> None:
+    for name, partial in partials.items():
+        (tmp_path / f"_{name}.prompt").write_text(partial)
+    made = written(tmp_path, "a.prompt", text)
+    assert outline(made.parts) == parts
+    assert made.render is not None
+    assert list(made.render({"name": "<b>"})) == [("user", rendered)]
