@@ -56,10 +56,14 @@ class TemplateFile:
         """
         for folder in (Path(self.path).parent, *self.roots):
             found = folder / name
-            if _is_inside(found, folder) and found.is_file():
+            if _is_file_inside(found, folder):
                 return TemplateFile.read(found, self.roots, self.own_names)
         return None
 
 
-def _is_inside(path: Path, folder: Path) -> bool:
-    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+def _is_file_inside(path: Path, folder: Path) -> bool:
+    try:
+        return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)) and path.is_file()
+    except (OSError, ValueError):
+        # Names that no file can have: too long, or with a null in it.
+        return False

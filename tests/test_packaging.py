@@ -20,10 +20,14 @@ import prefixlab
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
+IMPORTED_AS = {"pyyaml": "yaml"}
+"""Packages that are imported under another name."""
+
 
 def distribution(requirement: str) -> str:
     """`jinja2>=3.1` -> `jinja2`; every dependency of ours is imported by its distribution's name."""
-    return re.split(r"[\[<>=!~; ]", requirement, maxsplit=1)[0].replace("-", "_").lower()
+    name = re.split(r"[\[<>=!~; ]", requirement, maxsplit=1)[0].replace("-", "_").lower()
+    return IMPORTED_AS.get(name, name)
 
 
 REQUIRED = {distribution(requirement) for requirement in PROJECT["dependencies"]}

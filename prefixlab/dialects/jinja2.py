@@ -16,6 +16,7 @@ from prefixlab.dialects.chat_template_probe import parting_of
 from prefixlab.dialects.jinja_expressions import dotted
 from prefixlab.dialects.jinja_files import EXTENSIONS, JinjaFile
 from prefixlab.dialects.jinja_reading import JinjaReading
+from prefixlab.dialects.role_lines import is_prompt_flow
 from prefixlab.prompt_templates import PLAIN, Message, Place, PromptTemplate, Render
 from prefixlab.rendering.prompts import PromptEnvironment
 from prefixlab.template_files import BadTemplate, TemplateFile
@@ -31,8 +32,11 @@ class Jinja2:
     endings = ENDINGS
 
     def recognises(self, file: TemplateFile) -> bool:
-        """Whether the file is of this dialect; by its ending, for any text can be Jinja2."""
-        return file.path.endswith(self.endings)
+        """Whether the file is of this dialect; by its ending, for any text can be Jinja2.
+
+        Beside a flow it is a prompt of prompt flow, where lines name the roles.
+        """
+        return file.path.endswith(self.endings) and not is_prompt_flow(file)
 
     def templates(self, file: TemplateFile) -> Iterator[PromptTemplate]:
         """The one template of a file.
