@@ -101,4 +101,5 @@ Answer {{ user_name }} kindly.
 """,
     ),
     asked="--engine openai",
+    is_of_template=True,
 )

@@ -48,4 +48,5 @@ Be kind.
 """,
     ),
     is_default=False,
+    is_of_template=True,
 )
