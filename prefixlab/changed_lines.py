@@ -110,7 +110,9 @@ def _root_of(folder: str) -> str:
 
 def _base(root: str, revision: str) -> str:
     """The last commit that the revision and the one that is checked out have in common."""
-    commit = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}", asked=revision)
+    commit = _git(
+        root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}", asked=revision
+    )
     name = commit.decode("ascii").strip()
     done = _run(root, "merge-base", name, "HEAD")
     if done.returncode:

@@ -147,10 +147,10 @@ def lint(paths: Sequence[str], settings: LintSettings) -> LintReport:
 
 def _budget(budgets: Mapping[str, Mapping[str, int]], figures: TemplateFigures) -> Budget | None:
     """What the project demands of a template; None where it says nothing."""
-    path = os.path.relpath(figures.path).replace(os.sep, "/")
     demanded: dict[str, int] = {}
     for pattern, budget in budgets.items():
-        if fnmatchcase(path, pattern):
+        path = os.path.abspath(figures.path) if os.path.isabs(pattern) else os.path.relpath(figures.path)
+        if fnmatchcase(path.replace(os.sep, "/"), pattern):
             demanded.update(budget)
     if not demanded:
         return None
@@ -170,7 +170,9 @@ def rule_sheets(code: str | None) -> list[RuleSheet]:
         PrefixlabError: there is no such rule.
     """
     rules = list(known_rules().values())
-    chosen = [rule for rule in rules if code is None or (code and rule.code.startswith(code.upper())) or rule.name == code]
+    chosen = [
+        rule for rule in rules if code is None or (code and rule.code.startswith(code.upper())) or rule.name == code
+    ]
     if not chosen:
         raise PrefixlabError(f"there is no rule {code!r}", "prefixlab rules lists them")
     return [rule.sheet for rule in chosen]

@@ -88,8 +88,13 @@ class TemplateFiles:
 
 def _is_one_of(path: str, patterns: Sequence[str]) -> bool:
     """Whether a pattern has the path, the file's name, or a folder that it is in."""
-    parts = os.path.relpath(path).split(os.sep) if patterns else []
-    names = [*parts, *[os.sep.join(parts[:depth]) for depth in range(1, len(parts) + 1)]]
+    if not patterns:
+        return False
+    names = set()
+    for whole in (os.path.relpath(path), os.path.abspath(path)):
+        parts = whole.split(os.sep)
+        names |= {os.sep.join(parts[:depth]) for depth in range(1, len(parts) + 1)}
+    names |= set(os.path.relpath(path).split(os.sep))
     return any(fnmatch(name, pattern.rstrip("/")) for pattern in patterns for name in names)
 
 

@@ -62,7 +62,6 @@ def _result(one: LintFinding, numbers: dict[str, int], count: int) -> dict[str, 
     result: dict[str, Any] = {
         "ruleId": one.code,
         "level": _LEVELS[one.severity],
-        # Brackets would be links, and braces places to fill in.
         "message": {"text": _plain(f"{message}. {one.fix}" if one.fix else message)},
         "locations": [_location(one.at, one.ends_at)],
         "partialFingerprints": {"prefixlab/v1": sha256(key.encode("utf-8", "surrogatepass")).hexdigest()},
@@ -83,9 +82,9 @@ def _result(one: LintFinding, numbers: dict[str, int], count: int) -> dict[str, 
 
 
 def _plain(text: str) -> str:
-    """Text as a message string has it: a backslash keeps a bracket from being a link; braces are doubled."""
-    for character in "\\[]":
-        text = text.replace(character, "\\" + character)
+    """Text as a message string has it: braces are doubled, and what would be a link has its brackets escaped."""
+    if "](" in text:
+        text = text.replace("[", "\\[").replace("]", "\\]")
     return text.replace("{", "{{").replace("}", "}}")
 
 
