@@ -57,9 +57,9 @@ class ChangedLines:
         )  # fmt: skip
         for path, lines in _hunks(diff.split(b"\n")):
             self._files.setdefault(os.path.join(root, path), []).append(lines)
-        for path in _git(root, "ls-files", "--others", "--exclude-standard", "-z").split(b"\0"):
-            if path:
-                self._files[os.path.join(root, os.fsdecode(path))] = [range(1, 1 << 62)]
+        for name in _git(root, "ls-files", "--others", "--exclude-standard", "-z").split(b"\0"):
+            if name:
+                self._files[os.path.join(root, os.fsdecode(name))] = [range(1, 1 << 62)]
 
 
 def _hunks(lines: Iterable[bytes]) -> Iterable[tuple[str, range]]:
@@ -110,11 +110,9 @@ def _root_of(folder: str) -> str:
 
 def _base(root: str, revision: str) -> str:
     """The last commit that the revision and the one that is checked out have in common."""
-    commit = _git(
-        root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}", asked=revision
-    )
-    name = commit.decode("ascii").strip()
-    done = _run(root, "merge-base", name, "HEAD")
+    wanted = f"{revision}^{{commit}}"
+    commit = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", wanted, asked=revision)
+    done = _run(root, "merge-base", commit.decode("ascii").strip(), "HEAD")
     if done.returncode:
         todo = "Fetch more of the history (fetch-depth: 0 in GitHub Actions)"
         raise PrefixlabError(f"--diff {revision}: it has no commit in common with what is checked out", todo)

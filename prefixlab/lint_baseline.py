@@ -55,9 +55,10 @@ class Baseline:
         if not isinstance(document, dict) or document.get("schema") != SCHEMA:
             raise PrefixlabError(f"no baseline: its schema is not {SCHEMA}", _TODO, path=path)
         known: Counter[_Known] = Counter()
-        rows = document.get("findings")
-        for row in rows if isinstance(rows, list) else [None]:
-            count = row.get("count", 1) if isinstance(row, dict) else None
+        rows: Any = document.get("findings")
+        for each in rows if isinstance(rows, list) else [{}]:
+            row: dict[str, Any] = each if isinstance(each, dict) else {}
+            count = row.get("count", 1)
             if type(count) is not int or not all([isinstance(row.get(key), str) for key in _KEYS]):
                 raise PrefixlabError("a finding of it is not whole", _TODO, path=path)
             known[_Known(*[row[key] for key in _KEYS])] += count

@@ -118,9 +118,7 @@ def lint(paths: Sequence[str], settings: LintSettings) -> LintReport:
                 for finding in rule.check(found):
                     if suppressions.accepts(finding):
                         suppressed += 1
-                    elif is_changed and rule.is_of_template:
-                        findings.append(finding)
-                    elif changed is None or changed.has(finding.at) or changed.has(finding.rendered_at):
+                    elif (is_changed and rule.is_of_template) or _is_on_changed_line(finding, changed):
                         findings.append(finding)
     findings = [lines.placed(finding) for finding in _distinct(findings)]
     new = findings if known is None else known.without_known(findings)
@@ -158,6 +156,10 @@ def _budget(budgets: Mapping[str, Mapping[str, int]], figures: TemplateFigures) 
     return Budget(least, most, figures.stable_tokens, figures.stranded_tokens)
 
 
+def _is_on_changed_line(finding: LintFinding, changed: ChangedLines | None) -> bool:
+    return changed is None or changed.has(finding.at) or changed.has(finding.rendered_at)
+
+
 def _files_of(template: PromptTemplate) -> set[str]:
     """The files that a template is made of."""
     return {template.path, *[part.at.path for part in walk(template.parts)]}
@@ -169,13 +171,13 @@ def rule_sheets(code: str | None) -> list[RuleSheet]:
     Raises:
         PrefixlabError: there is no such rule.
     """
-    rules = list(known_rules().values())
-    chosen = [
-        rule for rule in rules if code is None or (code and rule.code.startswith(code.upper())) or rule.name == code
-    ]
+    rules = [rule.sheet for rule in known_rules().values()]
+    if code is None:
+        return rules
+    chosen = [rule for rule in rules if code and code.upper() in (rule.code[: len(code)], rule.name.upper())]
     if not chosen:
         raise PrefixlabError(f"there is no rule {code!r}", "prefixlab rules lists them")
-    return [rule.sheet for rule in chosen]
+    return chosen
 
 
 def chosen_rules(select: Sequence[str], ignore: Sequence[str]) -> list[Rule]:

@@ -46,9 +46,7 @@ def add_options(parser: ArgumentParser) -> None:
     )
     option("--dialect", metavar="NAME", help="The dialect of the files, where it is not recognised.")
     option("--search-path", action="append", default=[], metavar="DIR", help="Folder of included templates.")
-    option(
-        "--jinja-filter", action="append", default=[], metavar="NAME", help="A filter or test that you add to Jinja."
-    )
+    option("--jinja-filter", action="append", default=[], metavar="NAME", help="A filter or test of your own.")
     option("--exclude", action="append", default=[], metavar="PATTERN", help="Files or folders to leave out.")
     option("--tokenizer", default="o200k_base", metavar="NAME", help="Tokenizer to count with. Default: o200k_base.")
     option("--chat-template", default="auto", metavar="NAME", help="Chat template around the template's roles.")

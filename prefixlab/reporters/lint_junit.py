@@ -40,7 +40,8 @@ def _case(one: LintFinding, report: LintReport) -> str:
     outcome = "skipped" if one.severity == "info" else "failure"
     details = {"message": f"{one.severity}: {one.message}", **({} if outcome == "skipped" else {"type": one.code})}
     text = "\n".join([_text(line) for line in said])
-    return f"    <testcase{_attributes(place)}>\n      <{outcome}{_attributes(details)}>{text}</{outcome}>\n    </testcase>"
+    inside = f"<{outcome}{_attributes(details)}>{text}</{outcome}>"
+    return f"    <testcase{_attributes(place)}>\n      {inside}\n    </testcase>"
 
 
 def _attributes(values: Mapping[str, str]) -> str:

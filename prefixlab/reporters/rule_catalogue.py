@@ -31,8 +31,8 @@ def _list(sheets: Sequence[RuleSheet], width: int) -> list[str]:
             group = sheet.code[:3]
             lines += ["", f"{group}xx  {_GROUPS.get(group, 'Others')}"] if lines else [f"{group}xx  {_GROUPS[group]}"]
         said = sheet.summary + ("" if sheet.is_default else " (only with --select)")
-        first, *rest = wrap(said, width - 35)
-        lines += [f"  {sheet.code}  {sheet.name:<25}{first}", *[" " * 34 + line for line in rest]]
+        first, *rest = wrap(said, width - 38)
+        lines += [f"  {sheet.code}  {sheet.name:<28}{first}", *[" " * 37 + line for line in rest]]
     return [*lines, "", *wrap("prefixlab rules CODE tells all about one. A comment accepts a finding on its line: "
                               "prefixlab: ignore[CODE] why", width)]  # fmt: skip
 

@@ -25,12 +25,13 @@ def check(template: Measured) -> Iterator[LintFinding]:
     missed = {}
     if budget.min_stable_tokens is not None and budget.stable_tokens < budget.min_stable_tokens:
         missed["min_stable_tokens"] = (
-            f"the stable prefix has {budget.stable_tokens:,} tokens, and the budget asks for {budget.min_stable_tokens:,}"
+            f"the stable prefix has {budget.stable_tokens:,} tokens where the budget asks for "
+            f"{budget.min_stable_tokens:,}"
         )
     if budget.max_stranded_tokens is not None and budget.stranded_tokens > budget.max_stranded_tokens:
         missed["max_stranded_tokens"] = (
-            f"{budget.stranded_tokens:,} stable tokens stand behind the first value that differs, and the budget allows "
-            f"{budget.max_stranded_tokens:,}"
+            f"{budget.stranded_tokens:,} stable tokens stand behind the first value that differs where the budget "
+            f"allows {budget.max_stranded_tokens:,}"
         )
     if missed:
         at = template.template.at
