@@ -26,6 +26,7 @@ class ChangedLines:
 
     def __init__(self) -> None:
         self._files: dict[str, list[range]] = {}
+        self.notes: list[str] = []
 
     @classmethod
     def since(cls, revision: str, paths: Sequence[str]) -> ChangedLines:
@@ -50,7 +51,7 @@ class ChangedLines:
         return any(os.path.realpath(path) in self._files for path in paths)
 
     def _add_repository(self, root: str, revision: str) -> None:
-        base = _base(root, revision)
+        base = self._base(root, revision)
         diff = _git(
             root, "diff", "--unified=0", "--find-renames", "--text", "--no-color", "--no-ext-diff", "--no-textconv",
             "--no-relative", "--ignore-submodules", "--src-prefix=a/", "--dst-prefix=b/", base, "--",
@@ -60,6 +61,19 @@ class ChangedLines:
         for name in _git(root, "ls-files", "--others", "--exclude-standard", "-z").split(b"\0"):
             if name:
                 self._files[os.path.join(root, os.fsdecode(name))] = [range(1, 1 << 62)]
+
+    def _base(self, root: str, revision: str) -> str:
+        """The last commit that the revision and the one that is checked out have in common."""
+        wanted = f"{revision}^{{commit}}"
+        commit = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", wanted, asked=revision)
+        name = commit.decode("ascii").strip()
+        done = _run(root, "merge-base", name, "HEAD")
+        if not done.returncode:
+            return done.stdout.decode("ascii").strip()
+        if _git(root, "rev-parse", "--is-shallow-repository").strip() == b"true":
+            self.notes.append(f"The history is cut off: compared with {revision} itself, and what was done there.")
+            return name
+        raise PrefixlabError(f"--diff {revision}: it has no commit in common with what is checked out", "Give another")
 
 
 def _hunks(lines: Iterable[bytes]) -> Iterable[tuple[str, range]]:
@@ -106,17 +120,6 @@ def _root_of(folder: str) -> str:
     if not root:
         raise PrefixlabError(f"{folder} has no working tree", "Run --diff in a checkout")
     return os.path.realpath(root)
-
-
-def _base(root: str, revision: str) -> str:
-    """The last commit that the revision and the one that is checked out have in common."""
-    wanted = f"{revision}^{{commit}}"
-    commit = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", wanted, asked=revision)
-    done = _run(root, "merge-base", commit.decode("ascii").strip(), "HEAD")
-    if done.returncode:
-        todo = "Fetch more of the history (fetch-depth: 0 in GitHub Actions)"
-        raise PrefixlabError(f"--diff {revision}: it has no commit in common with what is checked out", todo)
-    return done.stdout.decode("ascii").strip()
 
 
 def _git(folder: str, *arguments: str, asked: str = "") -> bytes:

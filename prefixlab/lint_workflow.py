@@ -96,7 +96,9 @@ def lint(paths: Sequence[str], settings: LintSettings) -> LintReport:
     )
     values = None if settings.values is None else Values.read(settings.values)
     declared = declared_volatility(settings.volatility)
-    known = None if settings.baseline is None else Baseline.read(settings.baseline)
+    # A baseline that is written anew owes nothing to the one before.
+    known_file = settings.baseline if settings.write_baseline is None else None
+    known = None if known_file is None else Baseline.read(known_file)
     changed = None if settings.diff is None else ChangedLines.since(settings.diff, paths)
     model = Model(settings)
     findings: list[LintFinding] = []
@@ -137,7 +139,7 @@ def lint(paths: Sequence[str], settings: LintSettings) -> LintReport:
         block_size=engine.granularity,
         suppressed=suppressed,
         known=len(findings) - len(new),
-        notes=(*notes, *files.notes),
+        notes=(*notes, *files.notes, *(changed.notes if changed is not None else ())),
         rules=tuple([rule.sheet for rule in rules]),
         version=__version__,
     )
