@@ -96,6 +96,8 @@ class LintReport:
     rules: tuple[RuleSheet, ...] = ()
     """The rules that were looked for."""
     version: str = ""
+    since: str = ""
+    """The revision since which a finding's line was changed; empty where all were looked at."""
 
     def at_least(self, severity: Severity) -> bool:
         """Whether there is a finding as grave as that."""

@@ -142,6 +142,7 @@ def lint(paths: Sequence[str], settings: LintSettings) -> LintReport:
         notes=(*notes, *files.notes, *(changed.notes if changed is not None else ())),
         rules=tuple([rule.sheet for rule in rules]),
         version=__version__,
+        since=settings.diff or "",
     )
 
 

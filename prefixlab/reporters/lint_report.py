@@ -9,6 +9,7 @@ JSON of `lint` (`"schema": "prefixlab.lint/1"`):
 | `findings` | by place: `code`, `name`, `severity`, `path`, `line`, `column`, `end_column` (0 where not known), `message`, `field`, `stable_tokens_before`, `stable_tokens_after`, `blocks_before`, `blocks_after`, `rendered_at` (`path`, `line`, `column`), `template`, `fix` |
 | `templates` | `path`, `name`, `dialect`, `stable_tokens`, `stable_blocks`, `stranded_tokens`, `holes`, `renderings` |
 | `suppressed`, `known` | findings that a comment accepts, and that the baseline has |
+| `since` | the revision since which lines were changed, or null |
 | `notes` | sentences |
 """  # noqa: E501
 
@@ -42,6 +43,7 @@ def as_document(report: LintReport) -> dict[str, Any]:
         "templates": [one._asdict() for one in report.templates],
         "suppressed": report.suppressed,
         "known": report.known,
+        "since": report.since or None,
         "notes": list(report.notes),
     }
 

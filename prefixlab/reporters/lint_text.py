@@ -49,7 +49,8 @@ def _quoted(one: LintFinding, width: int) -> list[str]:
     if not one.line_text.strip():
         return []
     gutter = f"    {one.at.line} | "
-    room = width - len(gutter)
+    # The last cell is kept for an ellipsis, so that none is set into the expression.
+    room = width - len(gutter) - 1
     start, end = one.at.column - 1, max(one.ends_at, one.at.column + 1) - 1
     ahead = neutral(one.line_text[max(start - 2 * width, 0) : start])
     expression = shown(one.line_text[start:end], room)
@@ -60,7 +61,7 @@ def _quoted(one: LintFinding, width: int) -> list[str]:
         ahead = ELLIPSIS + ahead
     marked = shown(expression, room - cells(ahead))
     line = ahead + marked + neutral(one.line_text[end : end + 2 * width])
-    line = line if cells(line) <= room else cut(line, room - 1) + ELLIPSIS
+    line = line if cells(line) <= room else cut(line, room) + ELLIPSIS
     lines = [gutter + line]
     if one.source:
         lines.append(" " * (len(gutter) - 2) + "| " + " " * cells(ahead) + "^" * max(cells(marked), 1))

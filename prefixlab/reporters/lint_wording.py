@@ -6,16 +6,17 @@ import os
 from collections.abc import Sequence
 
 from prefixlab.lint_findings import SEVERITIES, LintFinding, LintReport, TemplateFigures
+from prefixlab.reporters.neutral import neutral
 from prefixlab.reporters.wording import counted, number
 
 
 def headline(report: LintReport) -> str:
     """What was found, in a sentence or two."""
-    where = counted(len(report.templates), "template")
+    where = counted(len(report.templates), "template") + _since(report)
     if not report.templates:
         said = "No template was found." if not report.files else f"No prompt was found in {_files(report)}."
     elif not report.findings:
-        said = f"Nothing to mend in {where}."
+        said = f"Nothing {'new' if report.known else 'to mend'} in {where}."
     else:
         counts = [sum([one.severity == severity for one in report.findings]) for severity in SEVERITIES]
         graded = ", ".join([f"{number(count)} {name}" for count, name in zip(counts, SEVERITIES) if count])
@@ -91,6 +92,14 @@ def uri_path(path: str) -> str:
 def fingerprint(finding: LintFinding) -> Sequence[str]:
     """What a finding is known by when lines are written above it."""
     return uri_path(finding.at.path), finding.code, finding.field, finding.line_text.strip()
+
+
+def _since(report: LintReport) -> str:
+    """What part of the templates was looked at; of a commit its first digits."""
+    if not report.since:
+        return ""
+    is_commit = len(report.since) == 40 and report.since.isalnum()
+    return f", looking at what was changed since {neutral(report.since[:12] if is_commit else report.since)}"
 
 
 def _files(report: LintReport) -> str:
