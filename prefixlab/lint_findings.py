@@ -60,6 +60,9 @@ class TemplateFigures(NamedTuple):
     holes: int
     renderings: int = 0
     """Rows of values it was rendered with; 0 where the figures are from the text alone."""
+    stable_tokens_then: int | None = None
+    """In the run that it is compared with; None where that has no such template."""
+    stranded_tokens_then: int | None = None
 
 
 class RuleSheet(NamedTuple):
@@ -98,6 +101,8 @@ class LintReport:
     version: str = ""
     since: str = ""
     """The revision since which a finding's line was changed; empty where all were looked at."""
+    against: str = ""
+    """The run that it is compared with."""
 
     def at_least(self, severity: Severity) -> bool:
         """Whether there is a finding as grave as that."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from prefixlab import __version__
 from prefixlab.changed_lines import ChangedLines
+from prefixlab.earlier_lint import EarlierLint
 from prefixlab.errors import PrefixlabError
 from prefixlab.finding_places import SourceLines
 from prefixlab.lint_baseline import Baseline
@@ -61,6 +62,8 @@ class LintSettings:
     """A file to write what is found to; it is all known from then on."""
     diff: str | None = None
     """A revision of Git: only what was changed since is looked at."""
+    against: str | None = None
+    """An earlier run, saved as JSON, whose figures are set beside."""
 
     def __post_init__(self) -> None:
         if self.diff is not None and self.write_baseline is not None:
@@ -79,8 +82,9 @@ class LintSettings:
 BUDGET_KEYS = ("min_stable_tokens", "max_stranded_tokens")
 
 
-def lint(paths: Sequence[str], settings: LintSettings) -> LintReport:
-    """Check the templates at paths: files, and folders in which templates are looked for.
+def lint(paths: Sequence[str], settings: LintSettings, model: Model | None = None) -> LintReport:
+    """Check the templates at paths: files, and folders in which templates are looked for. `model` is one that is
+    loaded already.
 
     Raises:
         PrefixlabError: a path is not there, or a template cannot be read.
@@ -99,8 +103,9 @@ def lint(paths: Sequence[str], settings: LintSettings) -> LintReport:
     # A baseline that is written anew owes nothing to the one before.
     known_file = settings.baseline if settings.write_baseline is None else None
     known = None if known_file is None else Baseline.read(known_file)
+    earlier = None if settings.against is None else EarlierLint.read(settings.against)
     changed = None if settings.diff is None else ChangedLines.since(settings.diff, paths)
-    model = Model(settings)
+    model = model or Model(settings)
     findings: list[LintFinding] = []
     figures: list[TemplateFigures] = []
     suppressions, lines = Suppressions(), SourceLines()
@@ -133,7 +138,7 @@ def lint(paths: Sequence[str], settings: LintSettings) -> LintReport:
     return LintReport(
         files=len(files),
         findings=tuple(new),
-        templates=tuple(figures),
+        templates=tuple(figures if earlier is None else map(earlier.beside, figures)),
         tokenizer=model.name,
         engine=engine.name,
         block_size=engine.granularity,
@@ -143,6 +148,7 @@ def lint(paths: Sequence[str], settings: LintSettings) -> LintReport:
         rules=tuple([rule.sheet for rule in rules]),
         version=__version__,
         since=settings.diff or "",
+        against=settings.against or "",
     )
 
 

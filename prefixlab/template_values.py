@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -79,11 +80,16 @@ class Values:
 
     def common_prefix(self, template: PromptTemplate, model: ServedModel) -> tuple[int, int]:
         """Tokens that all renderings begin with, and how many renderings there are."""
-        same: bytes | None = None
-        for number, body in enumerate(self.bodies(template), 1):
-            tokens = model.prompt(Request(str(number), Location(self.path, number), body)).tokens
-            same = tokens if same is None else _common(same, tokens)
-        return len(same or b"") // TOKEN_BYTES, len(self.rows)
+        prompts = [
+            model.prompt(Request(str(number), Location(self.path, number), body))
+            for number, body in enumerate(self.bodies(template), 1)
+        ]
+        return common_prefix_tokens([prompt.tokens for prompt in prompts]), len(self.rows)
+
+
+def common_prefix_tokens(prompts: Sequence[bytes]) -> int:
+    """How many tokens all of these begin with."""
+    return len(reduce(_common, prompts)) // TOKEN_BYTES if prompts else 0
 
 
 def _common(one: bytes, other: bytes) -> bytes:

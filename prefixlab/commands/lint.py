@@ -27,6 +27,7 @@ def add_options(parser: ArgumentParser) -> None:
         "--fail-on", default="high", choices=GATES, help="Exit 1 if there is a finding as grave as that. Default: high."
     )
     option("--diff", metavar="REF", help="Only what was changed since a revision of Git, such as origin/main.")
+    option("--against", metavar="RUN", help="An earlier run saved as JSON: what the templates share now and then.")
     option("--baseline", metavar="FILE", help="Findings that are known: they are counted and not shown.")
     option("--write-baseline", metavar="FILE", help="Write what is found to a baseline; it is all known from then on.")
     option(
@@ -87,6 +88,7 @@ def lint(asked: Namespace) -> int:
         baseline=asked.baseline,
         write_baseline=asked.write_baseline,
         diff=asked.diff,
+        against=asked.against,
     )
     found = options.noted(run(asked.paths, settings), asked)
     destination.write(FORMS[form](found, options.terminal_width()))

@@ -23,8 +23,13 @@ _Found = TypeVar("_Found", "Report", "ReuseCurve", "Explanation", "FixSummary", 
 
 def add_log_options(parser: ArgumentParser) -> None:
     """What a command that reads logs has: which logs, how they are read, rendered and tokenized."""
+    parser.add_argument("logs", nargs="+", metavar="LOG", help="Files, folders, patterns, or - for standard input.")
+    add_reading_options(parser)
+
+
+def add_reading_options(parser: ArgumentParser) -> None:
+    """How logs are read, rendered and tokenized."""
     option = parser.add_argument
-    option("logs", nargs="+", metavar="LOG", help="Files, folders, patterns, or - for standard input.")
     option(
         "--tokenizer",
         action="append",
@@ -57,7 +62,7 @@ def add_log_options(parser: ArgumentParser) -> None:
 
 
 def log_settings(asked: Namespace) -> dict[str, Any]:
-    """What `add_log_options` asked for, as keywords of the settings."""
+    """What `add_reading_options` asked for, as keywords of the settings."""
     return {
         "tokenizers": tuple(asked.tokenizer),
         "chat_template": asked.chat_template,

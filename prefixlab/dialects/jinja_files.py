@@ -7,6 +7,7 @@ the n-th output of the file is the n-th `{{`.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Collection
 
 import jinja2
@@ -20,6 +21,22 @@ from prefixlab.template_files import BadTemplate, TemplateFile
 EXTENSIONS = (GenerationBlock, loopcontrols, do, i18n)
 
 
+_KEYWORDS: dict[type[nodes.Node], str] = {
+    nodes.If: "if",
+    nodes.For: "for",
+    nodes.Assign: "set",
+    nodes.AssignBlock: "set",
+    nodes.Include: "include",
+    nodes.Import: "import",
+    nodes.FromImport: "from",
+    nodes.Extends: "extends",
+    nodes.Block: "block",
+    nodes.CallBlock: "call",
+    nodes.With: "with",
+    nodes.Macro: "macro",
+}
+
+
 class JinjaFile:
     """The nodes of a file and their places."""
 
@@ -31,8 +48,8 @@ class JinjaFile:
         """
         self.file = file
         self.path = file.path
-        # As Jinja2 sees it: one kind of line break, none at the end.
-        self.text = "\n".join(file.text.splitlines()) if "\r" in file.text else file.text.removesuffix("\n")
+        # As Jinja2 sees it, with one kind of line break.
+        self.text = file.text.replace("\r\n", "\n").replace("\r", "\n")
         self._starts = [0]
         for at, character in enumerate(self.text):
             if character == "\n":
@@ -49,7 +66,7 @@ class JinjaFile:
         self._check_names(environment, own_filters)
         self._outputs: dict[int, tuple[Place, str]] = {}
         self._texts: dict[int, Place] = {}
-        self._statements: dict[tuple[int, str], Place] = {}
+        self._statements: dict[int, tuple[Place, str]] = {}
         self._place(tokens)
 
     def _check_names(self, environment: jinja2.Environment, own: Collection[str]) -> None:
@@ -70,7 +87,8 @@ class JinjaFile:
         texts, outputs = [], []
         at = 0
         opened: Place | None = None
-        starts: list[tuple[Place, str]] = []
+        statements: dict[tuple[int, str], deque[tuple[Place, str]]] = {}
+        keywords: list[tuple[int, str]] = []
         begin = 0
         for number, (_, kind, value) in enumerate(tokens):
             # Between two tokens only blanks are left out, where a `-` strips them.
@@ -83,11 +101,24 @@ class JinjaFile:
             elif kind == "variable_end" and opened is not None:
                 outputs.append((opened, self.text[begin:at].strip(" \n\t-+")))
             elif kind == "block_begin":
-                keyword = next((word for _, what, word in tokens[number + 1 : number + 4] if what == "name"), "")
-                starts.append((place, keyword))
+                begin, opened = at + len(value), place
+                line, keyword = next(
+                    ((line, word) for line, what, word in tokens[number + 1 :][:3] if what == "name"), (0, "")
+                )
+                keywords.append((line, keyword))
+            elif kind == "block_end" and opened is not None and keywords:
+                inside = self.text[begin:at].strip(" \n\t-+")
+                statements.setdefault(keywords[-1], deque()).append(
+                    (opened, inside.removeprefix(keywords[-1][1]).strip())
+                )
             at += len(value)
-        for place, keyword in starts:
-            self._statements.setdefault((place.line, keyword), place)
+        # Statements of one kind stand in a tree in the order in which they stand in the file.
+        later = {id(one) for node in self.tree.find_all(nodes.If) for one in node.elif_}
+        for node in self.tree.find_all(tuple(_KEYWORDS)):
+            keyword = "elif" if id(node) in later else _KEYWORDS[type(node)]
+            waiting = statements.get((node.lineno, keyword))
+            if waiting:
+                self._statements[id(node)] = waiting.popleft()
         found_texts = found_outputs = 0
         for output in self.tree.find_all(nodes.Output):
             for node in output.nodes:
@@ -112,6 +143,12 @@ class JinjaFile:
         """Where an output starts, and its expression as written."""
         return self._outputs.get(id(node), (Place(self.path, node.lineno, 1), ""))
 
-    def of_statement(self, node: nodes.Node, keyword: str) -> Place:
+    def of_statement(self, node: nodes.Node) -> Place:
         """Where a statement starts."""
-        return self._statements.get((node.lineno, keyword), Place(self.path, node.lineno, 1))
+        found = self._statements.get(id(node))
+        return Place(self.path, node.lineno, 1) if found is None else found[0]
+
+    def statement_text(self, node: nodes.Node) -> str:
+        """A statement as written, without its keyword."""
+        found = self._statements.get(id(node))
+        return "" if found is None else found[1]

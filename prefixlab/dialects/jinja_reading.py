@@ -95,19 +95,19 @@ class JinjaReading:
         extends = next((node for node in file.tree.body if isinstance(node, nodes.Extends)), None)
         for node in file.tree.find_all(nodes.Block):
             self._blocks.setdefault(node.name, []).append((node, file))
-        self._enter(file, file.of_statement(extends, "extends") if extends else None)
+        self._enter(file)
         try:
             if extends is None:
                 return self._statements(file.tree.body, file, scope)
             # Of a child only what it sets is run; its blocks replace those of its parent.
             kept = [node for node in file.tree.body if not isinstance(node, nodes.Block | nodes.Output | nodes.Extends)]
             self._statements(kept, file, scope)
-            parent = self._other(extends.template, file, file.of_statement(extends, "extends"), scope)
+            parent = self._other(extends.template, file, file.of_statement(extends), scope)
             return self._template(parent, scope) if parent else []
         finally:
             self._stack.pop()
 
-    def _enter(self, file: JinjaFile, at: Place | None = None) -> None:
+    def _enter(self, file: JinjaFile) -> None:
         if file.path in self._stack:
             ring = " -> ".join([*self._stack[self._stack.index(file.path) :], file.path])
             raise BadTemplate(f"includes itself: {ring}", "Break the ring", path=self._stack[-1])
@@ -180,7 +180,7 @@ class JinjaReading:
             return self._statements(node.body, file, _Scope(scope))
         elif isinstance(node, nodes.With):
             inner = _Scope(scope)
-            at = file.of_statement(node, "with")
+            at = file.of_statement(node)
             for target, value in zip(node.targets, node.values, strict=True):
                 inner.names[dotted(target)] = self._value(value, "", at, file, scope)
             return self._statements(node.body, file, inner)
@@ -199,7 +199,7 @@ class JinjaReading:
         return parts
 
     def _if(self, node: nodes.If, file: JinjaFile, scope: _Scope) -> list[Part]:
-        at = file.of_statement(node, "if")
+        at = file.of_statement(node)
         arms: list[tuple[nodes.Node | None, Sequence[nodes.Node]]] = [(node.test, node.body)]
         arms += [(one.test, one.body) for one in node.elif_]
         arms.append((None, node.else_))
@@ -215,7 +215,7 @@ class JinjaReading:
             return self._statements(open_arms[0][1], file, scope)
         tests = [test for test, _ in open_arms if test is not None]
         condition = expression_of(nodes.List(tests), "", self._lookup(scope))
-        condition = condition._replace(source=_condition_source(tests, file, at))
+        condition = condition._replace(source=file.statement_text(node) or condition.source)
         before = scope.all_names()
         rendered, changed = [], []
         for _, body in open_arms:
@@ -230,7 +230,7 @@ class JinjaReading:
         return [Choice(condition, at, tuple(rendered))] if any(rendered) else []
 
     def _for(self, node: nodes.For, file: JinjaFile, scope: _Scope) -> list[Part]:
-        at = file.of_statement(node, "for")
+        at = file.of_statement(node)
         items = self._constant(node.iter, scope)
         if isinstance(items, list | tuple | range | str) and len(items) <= MOST_ITEMS and node.test is None:
             parts: list[Part] = []
@@ -255,7 +255,7 @@ class JinjaReading:
         return [Choice(over, at, (tuple(found), otherwise))] if otherwise else found
 
     def _assign(self, node: nodes.Assign, file: JinjaFile, scope: _Scope) -> None:
-        at = file.of_statement(node, "set")
+        at = file.of_statement(node)
         if isinstance(node.target, nodes.Tuple):
             for name in _target_names(node.target):
                 expression = expression_of(node.node, "", self._lookup(scope))
@@ -270,7 +270,7 @@ class JinjaReading:
         scope.names[name] = self._value(node.node, "", at, file, scope)
 
     def _include(self, node: nodes.Include, file: JinjaFile, scope: _Scope) -> list[Part]:
-        at = file.of_statement(node, "include")
+        at = file.of_statement(node)
         other = self._other(node.template, file, at, scope, node.ignore_missing)
         if other is None:
             return []
@@ -282,7 +282,7 @@ class JinjaReading:
         return _entered(parts, at)
 
     def _import(self, node: nodes.Import | nodes.FromImport, file: JinjaFile, scope: _Scope) -> None:
-        at = file.of_statement(node, "import" if isinstance(node, nodes.Import) else "from")
+        at = file.of_statement(node)
         other = self._other(node.template, file, at, scope)
         if other is None:
             return
@@ -318,7 +318,7 @@ class JinjaReading:
             self._super.pop()
 
     def _call_block(self, node: nodes.CallBlock, file: JinjaFile, scope: _Scope) -> list[Part]:
-        at = file.of_statement(node, "call")
+        at = file.of_statement(node)
         called = dotted(node.call.node)
         macro = scope.macro(called)
         if macro is None:
@@ -522,11 +522,6 @@ def _target_names(target: nodes.Node) -> list[str]:
     if isinstance(target, nodes.Tuple):
         return [name for item in target.items for name in _target_names(item)]
     return [dotted(target)]
-
-
-def _condition_source(tests: Sequence[nodes.Node], file: JinjaFile, at: Place) -> str:
-    line = file.text.split("\n")[at.line - 1][at.column - 1 :]
-    return line.partition("%}")[0].lstrip("{%-+ ").removeprefix("if").strip(" -+")
 
 
 def _value_of(parts: Sequence[Part], name: str) -> Value:

@@ -23,8 +23,8 @@ Source = Callable[[str, str | None], tuple[str, str] | None]
 class PromptEnvironment(ChatEnvironment):
     """Renders templates that a `source` gives."""
 
-    def __init__(self, source: Source) -> None:
-        super().__init__(trim=False, extensions=(do, i18n))
+    def __init__(self, source: Source, *, is_chat_template: bool = False) -> None:
+        super().__init__(trim=is_chat_template, extensions=(do, i18n))
         self.install_null_translations()  # type: ignore[attr-defined]
         self.loader = jinja2.FunctionLoader(self._load)
         self.now = FIXED_NOW
@@ -39,6 +39,12 @@ class PromptEnvironment(ChatEnvironment):
         """The path of a template that another calls so."""
         found = self._source(template, parent)
         return template if found is None else found[1]
+
+    def call(__self, __context: Any, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805 - as the base class
+        """A call; what the values give in place of a function without arguments, such as `now()`, is its result."""
+        if not args and not kwargs and isinstance(__obj, str | int | float | list | dict):
+            return __obj
+        return super().call(__context, __obj, *args, **kwargs)
 
     def render(self, path: str, values: Mapping[str, Any]) -> str:
         """The text of a template with values.

@@ -18,7 +18,8 @@ def render_markdown(report: LintReport, width: int) -> bytes:
     if report.findings:
         parts += [_findings(report), _advice(report)]
     if report.templates:
-        parts.append(_details(wording.template_title(report), _templates(report)))
+        title, table = wording.template_title(report), _templates(report)
+        parts += [f"**{title}**", table] if report.against else [_details(title, table)]
     notes = "\n".join([f"- {prose(note, starts_line=True)}" for note in report.notes])
     parts.append(_details("Settings and notes", prose(wording.measured_on(report)), notes))
     return ("\n\n".join([part for part in parts if part]) + "\n").encode()
@@ -57,7 +58,7 @@ def _templates(report: LintReport) -> str:
         (code(name, _PATH), *figures) for name, *figures in wording.template_rows(report)[:_MOST_TEMPLATES]
     ]
     more = len(report.templates) - len(rows)
-    table = _table(("template", "tokens", "blocks", "stranded"), rows, (1, 2, 3))
+    table = _table(("template", *wording.template_head(report)), rows, (1, 2, 3, 4))
     return table + (f"\n\nand {counted(more, 'template')} more" if more else "")
 
 

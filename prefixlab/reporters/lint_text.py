@@ -70,11 +70,11 @@ def _quoted(one: LintFinding, width: int) -> list[str]:
 
 def _templates(report: LintReport, width: int) -> list[str]:
     rows = wording.template_rows(report)
-    named = [shown(row[0], width - 36) for row in rows[:_MOST_TEMPLATES]]
+    named = [shown(row[0], width - 2 - 10 * len(wording.template_head(report))) for row in rows[:_MOST_TEMPLATES]]
     title = wording.template_title(report)
     room = max([cells(name) for name in named] + [len(title) - 2])
-    lines = [f"{pad(title, room + 2)}{'tokens':>9}{'blocks':>8}{'stranded':>10}"]
+    lines = [pad(title, room + 2) + "".join([head.rjust(10) for head in wording.template_head(report)])]
     for name, row in zip(named, rows):
-        lines.append(f"  {pad(name, room)}{row[1]:>9}{row[2]:>8}{row[3]:>10}")
+        lines.append(f"  {pad(name, room)}" + "".join([figure.rjust(10) for figure in row[1:]]))
     more = len(rows) - len(named)
     return [*lines, f"  and {number(more)} more; --format json has them all"] if more else lines

@@ -24,7 +24,7 @@ def headline(report: LintReport) -> str:
         worst = max([one.stable_tokens_after for one in report.findings if not is_of_template(one)], default=0)
         if worst:
             said += f" At worst {_stable(worst)} ({_blocks(worst, report)}) are lost behind one value."
-    return said + left_out(report)
+    return said + left_out(report) + _against(report)
 
 
 def left_out(report: LintReport) -> str:
@@ -37,6 +37,18 @@ def left_out(report: LintReport) -> str:
         is_are = "is" if report.known == 1 else "are"
         said += f" {counted(report.known, 'finding')} {is_are} known."
     return said
+
+
+def _against(report: LintReport) -> str:
+    """How many templates share more or less than in the run that they are compared with; with a blank ahead."""
+    if not report.against:
+        return ""
+    changes = [
+        one.stable_tokens - one.stable_tokens_then for one in report.templates if one.stable_tokens_then is not None
+    ]
+    less, more = sum([change < 0 for change in changes]), sum([change > 0 for change in changes])
+    parts = [f"{word} in {counted(count, 'template')}" for word, count in (("less", less), ("more", more)) if count]
+    return f" Requests share {' and '.join(parts)} than before." if parts else " Requests share as much as before."
 
 
 def is_of_template(finding: LintFinding) -> bool:
@@ -63,12 +75,20 @@ def called(figures: TemplateFigures) -> str:
     return f"{figures.path}:{figures.name}" if figures.name else figures.path
 
 
-def template_rows(report: LintReport) -> list[tuple[str, str, str, str]]:
-    """Of each template its name, its stable tokens and blocks, and what is stranded."""
-    return [
-        (called(one), number(one.stable_tokens), number(one.stable_blocks), number(one.stranded_tokens))
-        for one in report.templates
-    ]
+def template_head(report: LintReport) -> tuple[str, ...]:
+    """The names of a template's figures."""
+    return (*(("before",) if report.against else ()), "tokens", "blocks", "stranded")
+
+
+def template_rows(report: LintReport) -> list[tuple[str, ...]]:
+    """Of each template its name and figures; where two runs are compared, first those that are another."""
+    rows = []
+    for one in sorted(report.templates, key=lambda one: one.stable_tokens_then in (None, one.stable_tokens)):
+        then = one.stable_tokens_then
+        before = (("-" if then is None else number(then)),) if report.against else ()
+        figures = (number(one.stable_tokens), number(one.stable_blocks), number(one.stranded_tokens))
+        rows.append((called(one), *before, *figures))
+    return rows
 
 
 def template_title(report: LintReport) -> str:

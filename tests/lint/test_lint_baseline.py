@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,15 @@ def test_the_file_is_the_same_for_the_same_findings(folder: Path) -> None:
     assert (folder / "known.json").read_bytes() == first
     assert json.loads(first) == {
         "schema": "prefixlab.lint-baseline/1",
-        "findings": [{"path": "a.j2", "code": "PL102", "field": "now", "line_sha256": "c6bbc9a4b81bb4fd", "count": 1}],
+        "findings": [
+            {
+                "path": "a.j2",
+                "code": "PL102",
+                "field": "now",
+                "line_sha256": sha256(b"Time {{ now() }}").hexdigest()[:16],
+                "count": 1,
+            }
+        ],
     }
 
 
@@ -103,8 +112,7 @@ def test_what_is_gone_is_said(folder: Path) -> None:
         b'{"schema": "prefixlab.lint-baseline/1"}',
         b'{"schema": "prefixlab.lint-baseline/1", "findings": [3]}',
         b'{"schema": "prefixlab.lint-baseline/1", "findings": [{"path": "a.j2"}]}',
-        b'{"schema": "prefixlab.lint-baseline/1", "findings": [{"path": "a", "code": "b", "field": "c", '
-        b'"line_sha256": "d", "count": "1"}]}',
+        b'{"schema": "prefixlab.lint-baseline/1", "findings": [{"path": 1, "code": "b", "field": "c"}]}',
     ],
 )
 def test_a_baseline_that_is_none(folder: Path, content: bytes | None) -> None:

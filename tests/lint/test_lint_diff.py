@@ -211,6 +211,7 @@ def test_no_repository_and_nothing_in_common(tmp_path: Path, monkeypatch: pytest
     assert prefixlab("lint", ".", "--diff", "HEAD").returncode == 2
     commit(tmp_path)
     git(tmp_path, "checkout", "-q", "--orphan", "other")
+    (tmp_path / "a.j2").write_text(RULES)
     commit(tmp_path)
     run = prefixlab("lint", ".", "--diff", "main")
     assert run.returncode == 2

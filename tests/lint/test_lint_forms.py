@@ -158,7 +158,9 @@ def test_json(path: str) -> None:
     assert one["path"] == path.replace("\udc80", "\ufffd")
     assert (one["blocks_before"], one["blocks_after"]) == (0, 50)
     assert document["templates"] == [
-        dict(zip(TemplateFigures._fields, (one["path"], one["path"], "jinja2", 5, 0, 814, 1, 0), strict=True))
+        dict(
+            zip(TemplateFigures._fields, (one["path"], one["path"], "jinja2", 5, 0, 814, 1, 0, None, None), strict=True)
+        )
     ]
 
 
@@ -248,9 +250,9 @@ def test_text_is_as_it_should_be(folder: Path) -> None:
         "  fix: Move it behind the stable text; if the model needs only the day, give the\n"
         "  day.\n"
         "\n"
-        "Tokens that all requests share   tokens  blocks  stranded\n"
-        "  a.j2                                1       0        64\n"
-        "  b.j2                               63       3         0\n"
+        "Tokens that all requests share    tokens    blocks  stranded\n"
+        "  a.j2                                 1         0        64\n"
+        "  b.j2                                63         3         0\n"
         "\n"
         "Counted with o200k_base, in blocks of 16 as vllm has them.\n"
     )
@@ -261,10 +263,39 @@ def test_nothing_found_is_said_with_the_stable_tokens(folder: Path) -> None:
     run = prefixlab("lint", "b.j2")
     assert run.returncode == 0
     assert run.stdout.decode().startswith("Nothing to mend in 1 template.\n\nTokens that all requests share")
-    assert "  b.j2                               63       3         0\n" in run.stdout.decode()
+    assert "  b.j2                                63         3         0\n" in run.stdout.decode()
     (folder / "empty").mkdir()
     run = prefixlab("lint", "empty")
     assert (run.returncode, run.stdout) == (0, b"No template was found.\n")
+
+
+def test_an_earlier_run_is_set_beside(folder: Path) -> None:
+    (folder / "a.j2").write_text(f"{RULES}Time {{{{ now() }}}}\n")
+    (folder / "b.j2").write_text(f"{RULES}Question: {{{{ question }}}}\n")
+    assert prefixlab("lint", ".", "-o", "before.json").returncode == 0
+    run = prefixlab("lint", ".", "--against", "before.json")
+    assert run.stdout.startswith(b"Nothing to mend in 2 templates. Requests share as much as before.\n")
+    (folder / "b.j2").write_text(f"Time {{{{ now() }}}}\n{RULES}")
+    (folder / "c.j2").write_text(f"{RULES}Question: {{{{ question }}}}\n")
+    run = prefixlab("lint", ".", "--against", "before.json", "--fail-on", "never")
+    said = " ".join(run.stdout.decode().split())
+    assert "1 high. At worst 61 stable tokens (3 blocks) are lost behind one value. Requests share less in 1 " in said
+    assert "before tokens blocks stranded b.j2 63 1 0 61 a.j2 61 61 3 0 c.j2 - 63 3 0" in said
+    assert max(map(len, run.stdout.decode().split("\n"))) <= 80
+    document = json.loads(prefixlab("lint", ".", "--against", "before.json", "--format", "json").stdout)
+    then = [(one["stable_tokens_then"], one["stranded_tokens_then"]) for one in document["templates"]]
+    assert then == [(61, 0), (63, 0), (None, None)]
+    markdown = prefixlab("lint", ".", "--against", "before.json", "--format", "markdown").stdout.decode()
+    assert "| `b.j2` | 63 | 1 | 0 | 61 |" in markdown
+    for content in (
+        b"",
+        b"[]",
+        b'{"schema": "prefixlab.audit/1"}',
+        b'{"schema": "prefixlab.lint/1", "templates": [1]}',
+    ):
+        (folder / "before.json").write_bytes(content)
+        run = prefixlab("lint", ".", "--against", "before.json")
+        assert (run.returncode, run.stdout, run.stderr.count(b"\n")) == (2, b"", 1)
 
 
 @pytest.mark.parametrize("ahead", [0, 1, 30, 70, 400, 5000])
