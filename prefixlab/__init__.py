@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from prefixlab.python_api import curve as curve
     from prefixlab.python_api import explain as explain
     from prefixlab.python_api import fix as fix
+    from prefixlab.python_api import lint as lint
     from prefixlab.python_api import simulate as simulate
 
 _PUBLIC = {
@@ -29,11 +30,12 @@ _PUBLIC = {
     "explain": "prefixlab.python_api",
     "fix": "prefixlab.python_api",
     "kv": "prefixlab.kv_workflow",
+    "lint": "prefixlab.python_api",
     "simulate": "prefixlab.python_api",
     "PrefixlabError": "prefixlab.errors",
 }
 
-__all__ = ["PrefixlabError", "__version__", "audit", "curve", "explain", "fix", "kv", "simulate"]
+__all__ = ["PrefixlabError", "__version__", "audit", "curve", "explain", "fix", "kv", "lint", "simulate"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""The nouns of `lint`: a finding in a template, and the report on the templates of a run."""
+"""The nouns of `lint`: a finding in a template, the report on the templates of a run, what a rule says of itself."""
 
 from __future__ import annotations
 
@@ -34,8 +34,12 @@ class LintFinding:
     template: str
     """The template that renders it, by path and name."""
     fix: str | None = None
+    source: str = ""
+    """The expression as it is written, without the marks around it; empty where none is at fault."""
+    line_text: str = ""
+    """The line on which it is written."""
     ends_at: int = 0
-    """The column behind the expression; 0 where it is not known."""
+    """The column behind the expression and the marks around it, on its line; 0 where it is not known."""
 
     @property
     def order(self) -> tuple[str, int, int, str]:
@@ -56,6 +60,25 @@ class TemplateFigures(NamedTuple):
     holes: int
     renderings: int = 0
     """Rows of values it was rendered with; 0 where the figures are from the text alone."""
+    stable_tokens_then: int | None = None
+    """In the run that it is compared with; None where that has no such template."""
+    stranded_tokens_then: int | None = None
+
+
+class RuleSheet(NamedTuple):
+    """What there is to say of a rule."""
+
+    code: str
+    name: str
+    summary: str
+    documentation: str
+    bad: tuple[str, str]
+    """An example that it finds: the name of a file, and its text."""
+    good: tuple[str, str]
+    """The same in order."""
+    is_default: bool
+    asked: str
+    """Options that the examples need."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +96,13 @@ class LintReport:
     known: int = 0
     """Findings that the baseline has."""
     notes: tuple[str, ...] = field(default=())
+    rules: tuple[RuleSheet, ...] = ()
+    """The rules that were looked for."""
+    version: str = ""
+    since: str = ""
+    """The revision since which a finding's line was changed; empty where all were looked at."""
+    against: str = ""
+    """The run that it is compared with."""
 
     def at_least(self, severity: Severity) -> bool:
         """Whether there is a finding as grave as that."""

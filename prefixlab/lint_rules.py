@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from prefixlab.lint_findings import LintFinding
+from prefixlab.lint_findings import LintFinding, RuleSheet
 from prefixlab.template_measures import Measured
 
 
@@ -33,3 +34,13 @@ class Rule:
     """Whether it is looked for where `--select` says nothing."""
     asked: str = ""
     """What the examples need beside the defaults, such as an engine."""
+    is_of_template: bool = False
+    """Whether what it finds is about all of a template, so that any change of the template may have made it."""
+
+    @property
+    def sheet(self) -> RuleSheet:
+        """What there is to say of it."""
+        documentation = (sys.modules[self.check.__module__].__doc__ or "").strip()
+        return RuleSheet(
+            self.code, self.name, self.summary, documentation, self.bad, self.good, self.is_default, self.asked
+        )

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any
 
+from prefixlab import __version__
+from prefixlab.changed_lines import ChangedLines
+from prefixlab.earlier_lint import EarlierLint
 from prefixlab.errors import PrefixlabError
-from prefixlab.lint_findings import LintFinding, LintReport, TemplateFigures
+from prefixlab.finding_places import SourceLines
+from prefixlab.lint_baseline import Baseline
+from prefixlab.lint_findings import LintFinding, LintReport, RuleSheet, TemplateFigures
 from prefixlab.lint_rules import Rule
-from prefixlab.prompt_templates import Hole, PromptTemplate, Volatility
+from prefixlab.prompt_templates import Hole, PromptTemplate, Volatility, walk
 from prefixlab.records import TEMPLATE, TOKEN_BYTES, Chat, Location, Origin, Request, Segment
 from prefixlab.registry import engine_named, known_rules
 from prefixlab.served_models import ServedModel, ServedModels
 from prefixlab.suppressions import Suppressions
 from prefixlab.template_discovery import TemplateFiles, read_templates
-from prefixlab.template_measures import Judge, Measured, measured
+from prefixlab.template_measures import Budget, Judge, Measured, measured
 from prefixlab.template_values import Values
 
 DEFAULT_TOKENIZER = "o200k_base"
@@ -47,6 +54,32 @@ class LintSettings:
     values: str | None = None
     """A file of values, one JSON object a line."""
     exclude: tuple[str, ...] = ()
+    budgets: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Path or pattern of paths to `min_stable_tokens` and `max_stranded_tokens`; of several the last counts."""
+    baseline: str | None = None
+    """A file of findings that are known."""
+    write_baseline: str | None = None
+    """A file to write what is found to; it is all known from then on."""
+    diff: str | None = None
+    """A revision of Git: only what was changed since is looked at."""
+    against: str | None = None
+    """An earlier run, saved as JSON, whose figures are set beside."""
+
+    def __post_init__(self) -> None:
+        if self.diff is not None and self.write_baseline is not None:
+            raise PrefixlabError(
+                "--write-baseline with --diff would forget what was not changed", "Leave one of them out"
+            )
+        for pattern, budget in self.budgets.items():
+            for key, tokens in budget.items():
+                if key not in BUDGET_KEYS or type(tokens) is not int or tokens < 0:
+                    known = " and ".join(BUDGET_KEYS)
+                    raise PrefixlabError(
+                        f"the budget {key} = {tokens!r} of {pattern} cannot be", f"Give {known} as whole numbers"
+                    )
+
+
+BUDGET_KEYS = ("min_stable_tokens", "max_stranded_tokens")
 
 
 def lint(paths: Sequence[str], settings: LintSettings, model: Model | None = None) -> LintReport:
@@ -67,35 +100,93 @@ def lint(paths: Sequence[str], settings: LintSettings, model: Model | None = Non
     )
     values = None if settings.values is None else Values.read(settings.values)
     declared = declared_volatility(settings.volatility)
+    # A baseline that is written anew owes nothing to the one before.
+    known_file = settings.baseline if settings.write_baseline is None else None
+    known = None if known_file is None else Baseline.read(known_file)
+    earlier = None if settings.against is None else EarlierLint.read(settings.against)
+    changed = None if settings.diff is None else ChangedLines.since(settings.diff, paths)
     model = model or Model(settings)
     findings: list[LintFinding] = []
     figures: list[TemplateFigures] = []
-    suppressions = Suppressions()
+    suppressions, lines = Suppressions(), SourceLines()
     notes: dict[str, None] = {}
     suppressed = 0
     for file, dialect in files:
+        lines.add(file)
         own = suppressions.of(file)
         judge = Judge({**declared, **own.volatility}, {} if values is None else values.distinct)
         for template in read_templates(file, dialect):
             notes.update(dict.fromkeys(template.notes))
             found = model.measure(template, judge, engine.granularity, engine.min_tokens)
             figures.append(_figures(found, model, values))
+            found = found._replace(budget=_budget(settings.budgets, figures[-1]))
+            is_changed = changed is None or changed.has_any(_files_of(template))
             for rule in rules:
                 for finding in rule.check(found):
                     if suppressions.accepts(finding):
                         suppressed += 1
-                    else:
+                    elif (is_changed and rule.is_of_template) or _is_on_changed_line(finding, changed):
                         findings.append(finding)
+    findings = [lines.placed(finding) for finding in _distinct(findings)]
+    new = findings if known is None else known.without_known(findings)
+    if known is not None and changed is None and (gone := known.gone(findings, [file.path for file, _ in files])):
+        said = "1 finding" if gone == 1 else f"{gone:,} findings"
+        notes[f"The baseline knows {said} that {'is' if gone == 1 else 'are'} gone: write it again."] = None
+    if settings.write_baseline is not None:
+        Baseline.of(findings, settings.write_baseline).write([file.path for file, _ in files])
+        new = []
     return LintReport(
         files=len(files),
-        findings=tuple(_distinct(findings)),
-        templates=tuple(figures),
+        findings=tuple(new),
+        templates=tuple(figures if earlier is None else map(earlier.beside, figures)),
         tokenizer=model.name,
         engine=engine.name,
         block_size=engine.granularity,
         suppressed=suppressed,
-        notes=(*notes, *files.notes),
+        known=len(findings) - len(new),
+        notes=(*notes, *files.notes, *(changed.notes if changed is not None else ())),
+        rules=tuple([rule.sheet for rule in rules]),
+        version=__version__,
+        since=settings.diff or "",
+        against=settings.against or "",
     )
+
+
+def _budget(budgets: Mapping[str, Mapping[str, int]], figures: TemplateFigures) -> Budget | None:
+    """What the project demands of a template; None where it says nothing."""
+    demanded: dict[str, int] = {}
+    for pattern, budget in budgets.items():
+        path = os.path.abspath(figures.path) if os.path.isabs(pattern) else os.path.relpath(figures.path)
+        if fnmatchcase(path.replace(os.sep, "/"), pattern):
+            demanded.update(budget)
+    if not demanded:
+        return None
+    least, most = [demanded.get(key) for key in BUDGET_KEYS]
+    return Budget(least, most, figures.stable_tokens, figures.stranded_tokens)
+
+
+def _is_on_changed_line(finding: LintFinding, changed: ChangedLines | None) -> bool:
+    return changed is None or changed.has(finding.at) or changed.has(finding.rendered_at)
+
+
+def _files_of(template: PromptTemplate) -> set[str]:
+    """The files that a template is made of."""
+    return {template.path, *[part.at.path for part in walk(template.parts)]}
+
+
+def rule_sheets(code: str | None) -> list[RuleSheet]:
+    """What there is to say of all rules, or of those that a code, the beginning of one or a name chooses.
+
+    Raises:
+        PrefixlabError: there is no such rule.
+    """
+    rules = [rule.sheet for rule in known_rules().values()]
+    if code is None:
+        return rules
+    chosen = [rule for rule in rules if code and code.upper() in (rule.code[: len(code)], rule.name.upper())]
+    if not chosen:
+        raise PrefixlabError(f"there is no rule {code!r}", "prefixlab rules lists them")
+    return chosen
 
 
 def chosen_rules(select: Sequence[str], ignore: Sequence[str]) -> list[Rule]:

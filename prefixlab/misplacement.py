@@ -95,6 +95,7 @@ def finding(
         blocks_before=sight.tokens_before // template.block_size,
         template=called(template),
         fix=fix,
+        source=sight.expression.source,
     )
 
 

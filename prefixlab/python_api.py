@@ -18,6 +18,9 @@ from prefixlab.findings import Outcome, Report
 from prefixlab.fix_workflow import FixSettings
 from prefixlab.fix_workflow import fix as _fix
 from prefixlab.fixed_summary import FixSummary
+from prefixlab.lint_findings import LintReport
+from prefixlab.lint_workflow import DEFAULT_TOKENIZER, LintSettings
+from prefixlab.lint_workflow import lint as _lint
 from prefixlab.records import Request
 from prefixlab.reporters import tables
 from prefixlab.reuse_curve import ReuseCurve
@@ -141,6 +144,35 @@ def curve(
             raise PrefixlabError(f"curve has no option {name!r}", f"Give one of tokenizer, {', '.join(known)}")
     settings = CurveSettings(tokenizers=_names(tokenizer), engine=engine, **options)
     return _curve(_log(requests_or_path), settings)
+
+
+def lint(
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    tokenizer: str = DEFAULT_TOKENIZER,
+    engine: str = "vllm",
+    **options: Any,
+) -> LintReport:
+    """Check prompt templates: files, and folders in which templates are looked for.
+
+    `options` are the fields of `prefixlab.lint_workflow.LintSettings`, such as `select`, `ignore`, `values`,
+    `volatility={"region": "deployment"}`, `budgets={"prompts/*": {"min_stable_tokens": 800}}`, `baseline`, `diff`. The
+    report has `findings`, each with `code`, `severity`, `at` and `stable_tokens_after`, and `templates`;
+    `report.at_least("high")` is what the command's exit status says.
+
+    Raises:
+        PrefixlabError: a path, a template or an option is wrong; the message says what to do.
+    """
+    known = [field.name for field in fields(LintSettings) if field.name != "tokenizer"]
+    for name, value in options.items():
+        if name not in known:
+            raise PrefixlabError(f"lint has no option {name!r}", f"Give one of tokenizer, {', '.join(known)}")
+        if isinstance(value, os.PathLike):
+            options[name] = os.fspath(value)
+        if name in ("select", "ignore", "exclude", "search_paths", "jinja_filters"):
+            options[name] = tuple(map(os.fspath, [value] if isinstance(value, str | os.PathLike) else value))
+    given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    return _lint([_path(path) for path in given], LintSettings(tokenizer=tokenizer, engine=engine, **options))
 
 
 def _names(tokenizer: Any) -> Any:

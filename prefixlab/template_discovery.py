@@ -56,7 +56,8 @@ class TemplateFiles:
             raise PrefixlabError(f"there is no dialect {dialect!r}", f"Known: {', '.join(sorted(dialects))}")
         wanted = list(dialects.values()) if dialect is None else [dialects[dialect]]
         files: dict[str, tuple[TemplateFile, Dialect]] = {}
-        for path in paths:
+        notes = []
+        for path in map(os.path.normpath, paths):
             folders = [Path(root) for root in roots]
             if os.path.isdir(path):
                 folders.append(Path(path))
@@ -70,6 +71,9 @@ class TemplateFiles:
                 continue
             if not os.path.exists(path):
                 raise PrefixlabError("there is no such file or folder", "Check the path", path=path)
+            if _is_one_of(path, exclude):
+                notes.append(f"{path} is excluded.")
+                continue
             file = TemplateFile.read(path, folders, own_names)
             kind = wanted[0] if dialect is not None else next((one for one in wanted if one.recognises(file)), None)
             if kind is None:
@@ -79,7 +83,19 @@ class TemplateFiles:
                     path=path,
                 )
             files[path] = (file, kind)
-        return cls([files[path] for path in sorted(files)])
+        return cls([files[path] for path in sorted(files)], notes)
+
+
+def _is_one_of(path: str, patterns: Sequence[str]) -> bool:
+    """Whether a pattern has the path, the file's name, or a folder that it is in."""
+    if not patterns:
+        return False
+    names = set()
+    for whole in (os.path.relpath(path), os.path.abspath(path)):
+        parts = whole.split(os.sep)
+        names |= {os.sep.join(parts[:depth]) for depth in range(1, len(parts) + 1)}
+    names |= set(os.path.relpath(path).split(os.sep))
+    return any(fnmatch(name, pattern.rstrip("/")) for pattern in patterns for name in names)
 
 
 def _inside(folder: str, exclude: Sequence[str]) -> list[str]:
@@ -88,8 +104,8 @@ def _inside(folder: str, exclude: Sequence[str]) -> list[str]:
     for root, folders, names in os.walk(folder):
         folders[:] = sorted([one for one in folders if one not in _SKIPPED and not one.startswith(".")])
         for name in sorted(names):
-            path = os.path.join(root, name)
-            if not any(fnmatch(path, pattern) or fnmatch(name, pattern) for pattern in exclude):
+            path = os.path.normpath(os.path.join(root, name))
+            if not _is_one_of(path, exclude):
                 found.append(path)
         if len(found) > MOST_FILES:
             raise PrefixlabError(f"holds more than {MOST_FILES:,} files", "Name a folder with templates", path=folder)

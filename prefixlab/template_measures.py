@@ -66,6 +66,15 @@ class Sight(NamedTuple):
     """Whether the last token ahead of it depends on the value."""
 
 
+class Budget(NamedTuple):
+    """What the project demands of a template, and the figures that are held against it."""
+
+    min_stable_tokens: int | None
+    max_stranded_tokens: int | None
+    stable_tokens: int
+    stranded_tokens: int
+
+
 class Measured(NamedTuple):
     """A template with its figures."""
 
@@ -80,6 +89,7 @@ class Measured(NamedTuple):
     min_tokens: int
     boundary_at: Sight | None = None
     """The first sight that ends what all renderings share."""
+    budget: Budget | None = None
 
 
 class _Item(NamedTuple):

@@ -22,7 +22,7 @@ class Command(NamedTuple):
     work: Callable[[Namespace], int]
 
 
-_ORDER = ("audit", "explain", "fix", "curve", "kv", "engines", "tokenizers")
+_ORDER = ("audit", "explain", "fix", "lint", "curve", "kv", "rules", "engines", "tokenizers")
 """Commands that people meet first; others follow by name."""
 
 

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from prefixlab.explanation import Explanation
     from prefixlab.findings import Report
     from prefixlab.fixed_summary import FixSummary
+    from prefixlab.lint_findings import LintReport
     from prefixlab.reuse_curve import ReuseCurve
 
-_Found = TypeVar("_Found", "Report", "ReuseCurve", "Explanation", "FixSummary")
+_Found = TypeVar("_Found", "Report", "ReuseCurve", "Explanation", "FixSummary", "LintReport")
 
 
 def add_log_options(parser: ArgumentParser) -> None:

@@ -10,6 +10,7 @@ import os
 import re
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
+from glob import escape
 from typing import Any, NamedTuple
 
 from prefixlab.commands.audit import SEVERITIES
@@ -52,6 +53,15 @@ def _are_options(value: object) -> bool:
     return isinstance(value, dict) and all([_is_name(key) and isinstance(value[key], kinds) for key in value])
 
 
+def _are_budgets(value: object) -> bool:
+    return isinstance(value, dict) and all(map(_is_budget, value.values()))
+
+
+def _is_budget(value: object) -> bool:
+    known = {"min_stable_tokens", "max_stranded_tokens"}
+    return isinstance(value, dict) and known >= {*value} and all([type(n) is int and n >= 0 for n in value.values()])
+
+
 def _is_name(key: str) -> bool:
     """Whether it can stand in front of the sign in `NAME=VALUE`."""
     return bool(key) and "=" not in key
@@ -77,10 +87,22 @@ _KEYS = {
     "fail-under": _Key("fail_under", _is_share, "a fraction from 0 to 1"),
     "tags": _Key("tag", _are_tags, "a table of names and JSON paths"),
     "by": _Key("by", _is_text_or_texts, "a tag, or a list of tags"),
+    "select": _Key("select", _are_texts, 'a list of rules of lint, such as ["PL1", "PL302"]'),
+    "ignore-rules": _Key("ignore_rules", _are_texts, 'a list of rules of lint, such as ["PL404"]'),
+    "exclude": _Key("exclude", _are_texts, "a list of paths or patterns"),
+    "search-paths": _Key("search_path", _are_texts, "a list of folders"),
+    "jinja-filters": _Key("jinja_filter", _are_texts, "a list of names"),
+    "baseline": _Key("baseline", _is_text, "a path in quotes"),
+    "volatility": _Key("volatility", _are_tags, 'a table of variables and words, such as region = "deployment"'),
+    "budgets": _Key(
+        "budgets",
+        _are_budgets,
+        'a table such as "prompts/system.j2" = { min_stable_tokens = 800, max_stranded_tokens = 50 }',
+    ),
 }
 _PATHS = ("tokenizer", "chat-template")
 """Keys whose values may be paths, which then start where the file lies."""
-_PAIRS = ("engine-options", "tags")
+_PAIRS = ("engine-options", "tags", "volatility")
 """Tables whose entries are options of the form `NAME=VALUE`, each of which the command line can override."""
 _OF_ONE_ENGINE = ("block-size", "engine-options")
 
@@ -117,8 +139,12 @@ def with_table(parser: ArgumentParser, arguments: Sequence[str], asked: Namespac
             taken += [key] if pairs else []
         elif said is None:
             values = value if isinstance(value, list) else [value]
-            values = [_beside(path, each) for each in values] if key in _PATHS else values
-            setattr(asked, option, values if key in ("ignore", "tokenizer", "by") else values[0])
+            values = [_placed(path, key, each) for each in values]
+            if isinstance(getattr(asked, option), list):
+                setattr(asked, option, values)
+            elif values:
+                # Where one tokenizer is wanted and the table has one for each model, the first counts.
+                setattr(asked, option, values[0].rpartition("=")[2] if key == "tokenizer" else values[0])
             taken.append(key)
     if taken:
         asked.table_note = f"From the table {TABLE} of {os.path.relpath(path)}: {', '.join(taken)}."
@@ -217,6 +243,19 @@ def _short(value: object) -> str:
 def _as_text(value: object) -> str:
     """A value as it is written behind `NAME=`."""
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _placed(path: str, key: str, value: Any) -> Any:
+    """A value whose paths and patterns of paths start where the file lies, as they are from here."""
+    if key in _PATHS:
+        return _beside(path, value)
+    folder = os.path.dirname(path)
+    if key in ("search-paths", "baseline"):
+        return os.path.relpath(os.path.join(folder, value))
+    if key == "budgets":
+        return {os.path.join(escape(folder), pattern): budget for pattern, budget in value.items()}
+    # A pattern without a folder is of names, wherever they are.
+    return os.path.join(escape(folder), value) if key == "exclude" and "/" in value.rstrip("/") else value
 
 
 def _beside(path: str, named: str) -> str:

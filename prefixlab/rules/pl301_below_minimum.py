@@ -100,5 +100,6 @@ number, and never promise a refund date. If you are unsure, ask one question.
 Answer {{ user_name }} kindly.
 """,
     ),
-    asked="--engine openai",
+    asked="--engine anthropic",
+    is_of_template=True,
 )

@@ -63,4 +63,5 @@ RULE = Rule(
 {% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
 {% endif %}""",
     ),
+    is_of_template=True,
 )

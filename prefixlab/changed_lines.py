@@ -1,0 +1,145 @@
+"""Which lines of which files were changed since a revision, as Git tells it.
+
+What is compared is the working tree with the last commit that it has in common with the revision: what others have
+done there since is no change of ours. Files that Git does not know yet are changed all over.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+from prefixlab.errors import PrefixlabError
+from prefixlab.prompt_templates import Place
+
+_HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_ESCAPE = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
+_OF_A_HOOK = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
+_NAMED = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f": b"\f", b"r": b"\r"}
+
+
+class ChangedLines:
+    """Files by their real path, each with the stretches of lines that were changed or added."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, list[range]] = {}
+        self.notes: list[str] = []
+
+    @classmethod
+    def since(cls, revision: str, paths: Sequence[str]) -> ChangedLines:
+        """What was changed in the repositories in which paths lie.
+
+        Raises:
+            PrefixlabError: a path lies in no repository, or the revision is not known there.
+        """
+        if not revision or revision.startswith("-"):
+            raise PrefixlabError(f"--diff {revision!r} is no revision", "Give a branch, a tag or a commit")
+        changed = cls()
+        for root in dict.fromkeys([_root(path) for path in paths]):
+            changed._add_repository(root, revision)
+        return changed
+
+    def has(self, place: Place) -> bool:
+        """Whether a place's line was changed."""
+        return any(place.line in lines for lines in self._files.get(os.path.realpath(place.path), ()))
+
+    def has_any(self, paths: Iterable[str]) -> bool:
+        """Whether anything in one of these files was changed, be it only that lines were taken away."""
+        return any(os.path.realpath(path) in self._files for path in paths)
+
+    def _add_repository(self, root: str, revision: str) -> None:
+        base = self._base(root, revision)
+        diff = _git(
+            root, "diff", "--unified=0", "--find-renames", "--text", "--no-color", "--no-ext-diff", "--no-textconv",
+            "--no-relative", "--ignore-submodules", "--src-prefix=a/", "--dst-prefix=b/", base, "--",
+        )  # fmt: skip
+        for path, lines in _hunks(diff.split(b"\n")):
+            self._files.setdefault(os.path.join(root, path), []).append(lines)
+        for name in _git(root, "ls-files", "--others", "--exclude-standard", "-z").split(b"\0"):
+            if name:
+                self._files[os.path.join(root, os.fsdecode(name))] = [range(1, 1 << 62)]
+
+    def _base(self, root: str, revision: str) -> str:
+        """The last commit that the revision and the one that is checked out have in common."""
+        wanted = f"{revision}^{{commit}}"
+        commit = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", wanted, asked=revision)
+        name = commit.decode("ascii").strip()
+        done = _run(root, "merge-base", name, "HEAD")
+        if not done.returncode:
+            return done.stdout.decode("ascii").strip()
+        if _git(root, "rev-parse", "--is-shallow-repository").strip() == b"true":
+            self.notes.append(f"The history is cut off: compared with {revision} itself, and what was done there.")
+            return name
+        raise PrefixlabError(f"--diff {revision}: it has no commit in common with what is checked out", "Give another")
+
+
+def _hunks(lines: Iterable[bytes]) -> Iterable[tuple[str, range]]:
+    """Paths and stretches of a diff without context.
+
+    The lines of a hunk are counted off: what is written in them may look like the head of a file.
+    """
+    path, left = None, 0
+    for line in lines:
+        if left and line[:1] in (b"+", b"-"):
+            left -= 1
+        elif line.startswith(b"+++ "):
+            name = _unquoted(line[4:])
+            path = os.fsdecode(name[2:]) if name.startswith(b"b/") else None
+        elif hunk := _HUNK.match(line):
+            gone, start, come = hunk.groups()
+            added = 1 if come is None else int(come)
+            left = added + (1 if gone is None else int(gone))
+            if path is not None:
+                yield path, range(int(start), int(start) + added)
+
+
+def _unquoted(name: bytes) -> bytes:
+    """A file's name as Git quotes it: behind one with a blank stands a tab, one with odd characters is in quotes."""
+    name = name.removesuffix(b"\t")
+    if not (len(name) > 1 and name.startswith(b'"') and name.endswith(b'"')):
+        return name
+
+    def character(found: re.Match[bytes]) -> bytes:
+        said = found[1]
+        return bytes([int(said, 8)]) if len(said) == 3 else _NAMED.get(said, said)
+
+    return _ESCAPE.sub(character, name[1:-1])
+
+
+def _root(path: str) -> str:
+    folder = path if os.path.isdir(path) else os.path.dirname(path) or "."
+    return _root_of(os.path.realpath(folder))
+
+
+@lru_cache(maxsize=4096)
+def _root_of(folder: str) -> str:
+    root = os.fsdecode(_git(folder, "rev-parse", "--show-toplevel").removesuffix(b"\n"))
+    if not root:
+        raise PrefixlabError(f"{folder} has no working tree", "Run --diff in a checkout")
+    return os.path.realpath(root)
+
+
+def _git(folder: str, *arguments: str, asked: str = "") -> bytes:
+    done = _run(folder, *arguments)
+    if done.returncode == 0:
+        return done.stdout
+    if asked:
+        raise PrefixlabError(f"--diff {asked}: Git knows no such revision here", "Fetch it, or give another one")
+    said = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
+    if "not a git repository" in said:
+        raise PrefixlabError("--diff needs a Git repository, and this is none", "Leave --diff out", path=folder)
+    raise PrefixlabError(f"--diff: git {arguments[0]} failed: {said}", "Mend that, or leave --diff out")
+
+
+def _run(folder: str, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    command = ["git", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false", "-C", folder, *arguments]
+    # What Git tells the hooks that it runs is about the folder in which it runs them.
+    kept = {name: value for name, value in os.environ.items() if name not in _OF_A_HOOK}
+    environment = {**kept, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
+    try:
+        return subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=False)  # noqa: S603
+    except FileNotFoundError:
+        raise PrefixlabError("--diff needs Git, and there is none", "Install Git, or leave --diff out") from None
