@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from prefixlab.errors import PrefixlabError as PrefixlabError
     from prefixlab.kv_workflow import kv as kv
     from prefixlab.python_api import audit as audit
+    from prefixlab.python_api import compare as compare
     from prefixlab.python_api import curve as curve
     from prefixlab.python_api import explain as explain
     from prefixlab.python_api import fix as fix
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 _PUBLIC = {
     "audit": "prefixlab.python_api",
+    "compare": "prefixlab.python_api",
     "curve": "prefixlab.python_api",
     "explain": "prefixlab.python_api",
     "fix": "prefixlab.python_api",
@@ -35,7 +37,7 @@ _PUBLIC = {
     "PrefixlabError": "prefixlab.errors",
 }
 
-__all__ = ["PrefixlabError", "__version__", "audit", "curve", "explain", "fix", "kv", "lint", "simulate"]
+__all__ = ["PrefixlabError", "__version__", "audit", "compare", "curve", "explain", "fix", "kv", "lint", "simulate"]
 
 
 def __getattr__(name: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
@@ -84,13 +85,18 @@ def compare_revisions(revisions: str, path: str, settings: CompareSettings) -> C
     second = second.removeprefix(".")
     if not dots or not first:
         raise PrefixlabError(f"--git {revisions!r} cannot be", "Give two revisions, such as main..HEAD")
-    sides = []
-    for revision in (first, second):
-        with at_revision(path, revision) as file:
-            # Includes are read while the revision's files are there.
-            sides.append(_template(file, settings, shown=path))
     names = [f"{path} at {revision or 'the working tree'}" for revision in (first, second)]
-    return compare_templates(sides[0], sides[1], settings, *names)
+    with ExitStack() as stack:
+        # The files of a revision have to be there until all is rendered.
+        files = [stack.enter_context(at_revision(path, revision)) for revision in (first, second)]
+        try:
+            before, after = [_template(file, settings, shown=path) for file in files]
+            return compare_templates(before, after, settings, *names)
+        except PrefixlabError as error:
+            if error.path not in files:
+                raise
+            name = names[files.index(error.path)]
+            raise PrefixlabError(error.what, error.todo, path=name, line=error.line) from None
 
 
 def compare_templates(

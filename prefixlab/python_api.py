@@ -8,6 +8,9 @@ from dataclasses import dataclass, fields
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
+from prefixlab.compare_workflow import CompareSettings
+from prefixlab.compare_workflow import compare as _compare
+from prefixlab.comparison import Comparison
 from prefixlab.curve_workflow import CurveSettings
 from prefixlab.curve_workflow import curve as _curve
 from prefixlab.destination import Destination
@@ -173,6 +176,33 @@ def lint(
             options[name] = tuple(map(os.fspath, [value] if isinstance(value, str | os.PathLike) else value))
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     return _lint([_path(path) for path in given], LintSettings(tokenizer=tokenizer, engine=engine, **options))
+
+
+def compare(
+    before: str | os.PathLike[str],
+    after: str | os.PathLike[str],
+    *,
+    tokenizer: str | Sequence[str] | None = None,
+    engine: str = "vllm",
+    **options: Any,
+) -> Comparison:
+    """Compare two templates (with `values`, or with a `log` made of the first), two logs, or two runs saved as JSON.
+
+    `options` are those of `audit`, and `values`, `log`, `min_delta`, `dialect`, `search_paths`, `prompt`. The answer
+    has the sides `before` and `after` with their `totals` and `warm`, `raw_delta`, `aligned_delta`, `changes` and
+    `verdict`.
+
+    Raises:
+        PrefixlabError: a side or an option is wrong; the message says what to do.
+    """
+    known = [field.name for field in fields(CompareSettings) if field.name != "tokenizers"]
+    for name, value in options.items():
+        if name not in known:
+            raise PrefixlabError(f"compare has no option {name!r}", f"Give one of tokenizer, {', '.join(known)}")
+        if isinstance(value, os.PathLike):
+            options[name] = os.fspath(value)
+    settings = CompareSettings(tokenizers=_names(tokenizer), engine=engine, **options)
+    return _compare(os.fspath(before), os.fspath(after), settings)
 
 
 def _names(tokenizer: Any) -> Any:

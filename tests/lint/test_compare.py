@@ -1,0 +1,180 @@
+"""`compare` by the command: the worked figures, the case of a Prompty file, logs, runs, revisions, what cannot be."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import prefixlab as pl
+from prefixlab.errors import PrefixlabError
+from tests.command import Run, prefixlab
+
+BODY = (
+    "You are a support assistant for an online bookshop. Answer in two sentences, quote the order number, and never "
+    "promise a refund date. If you are unsure, ask one question."
+)
+CASES = Path(__file__).parents[1] / "cases"
+
+
+@pytest.fixture
+def clock(tmp_path: Path) -> Path:
+    """A clock that moves from the front of a prompt to its end, with two minutes to render."""
+    (tmp_path / "before.j2").write_text(f"Current time: {{{{ now }}}}.\n{BODY}")
+    (tmp_path / "after.j2").write_text(f"{BODY}\nCurrent time: {{{{ now }}}}.")
+    (tmp_path / "values.jsonl").write_text('{"now": "09:14"}\n{"now": "09:15"}\n')
+    return tmp_path
+
+
+def compared(*arguments: str | Path) -> dict[str, Any]:
+    ran = prefixlab("compare", *map(str, arguments), "--format", "json")
+    assert ran.returncode == 0, ran.stderr.decode()
+    found: dict[str, Any] = json.loads(ran.stdout)
+    return found
+
+
+def test_worked_figures_two_and_three(clock: Path) -> None:
+    found = compared(clock / "before.j2", clock / "after.j2", "--values", clock / "values.jsonl")
+    before, after = found["before"]["warm"], found["after"]["warm"]
+    assert (before["prompt_tokens"], before["raw_shared_tokens"], before["aligned_tokens"]) == (45, 6, 0)
+    assert (after["prompt_tokens"], after["raw_shared_tokens"], after["aligned_tokens"]) == (45, 43, 32)
+    [row] = found["fields"]
+    assert (row["name"], row["kind"], row["status"]) == ("Current time", "clock", "gone")
+    assert row["before"]["token_index"] == 6
+    assert found["verdict"] == "better"
+
+
+def test_said_in_the_words_of_the_figures(clock: Path) -> None:
+    ran = prefixlab(
+        "compare", str(clock / "before.j2"), str(clock / "after.j2"), "--values", str(clock / "values.jsonl")
+    )
+    assert "13.3 %  95.6 %" in ran.stdout.decode()
+    assert "0.0 %  71.1 %" in ran.stdout.decode()
+
+
+def test_gate(clock: Path) -> None:
+    sides = [str(clock / "after.j2"), str(clock / "before.j2"), "--values", str(clock / "values.jsonl")]
+    assert prefixlab("compare", *sides).returncode == 0
+    assert prefixlab("compare", *sides, "--fail-if", "worse").returncode == 1
+    assert prefixlab("compare", *sides, "--fail-if", "worse", "--min-delta", "0.9").returncode == 0
+    assert prefixlab("compare", *reversed(sides[:2]), *sides[2:], "--fail-if", "worse").returncode == 0
+
+
+def test_a_call_without_arguments_takes_the_value_of_its_name(clock: Path) -> None:
+    (clock / "called.j2").write_text(f"Current time: {{{{ now() }}}}.\n{BODY}")
+    values = clock / "values.jsonl"
+    one = compared(clock / "called.j2", clock / "after.j2", "--values", values)
+    other = compared(clock / "before.j2", clock / "after.j2", "--values", values)
+    assert one["before"]["warm"] == other["before"]["warm"]
+
+
+def test_a_template_change_on_a_log_needs_no_values(clock: Path) -> None:
+    log = clock / "log.jsonl"
+    times = [f"09:{minute}" for minute in range(14, 24)]
+    rows: list[dict[str, Any]] = [
+        {"messages": [{"role": "system", "content": f"Current time: {time}.\n{BODY}"},
+                      {"role": "user", "content": f"Where is order {time[-2:]}?"}]}
+        for time in times
+    ]  # fmt: skip
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    sides = (clock / "before.j2", clock / "after.j2", "--tokenizer", "o200k_base")
+    found = compared(*sides, "--log", log)
+    # By hand: the same messages with the new system text, audited.
+    for row, time in zip(rows, times, strict=True):
+        row["messages"][0]["content"] = f"{BODY}\nCurrent time: {time}."
+    by_hand = pl.audit(rows, tokenizer="o200k_base")
+    assert found["after"]["totals"]["raw_shared_tokens"] == by_hand.totals.raw_shared_tokens
+    assert found["after"]["totals"]["prompt_tokens"] == by_hand.totals.prompt_tokens
+    assert found["before"]["totals"]["requests"] == len(rows)
+
+
+def test_a_log_that_can_be_read_in_two_ways_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "before.j2").write_text("{{ a }} and {{ b }}.")
+    (tmp_path / "after.j2").write_text("{{ b }} and {{ a }}.")
+    (tmp_path / "log.jsonl").write_text('{"prompt": "x and y and z."}\n')
+    sides = [str(tmp_path / name) for name in ("before.j2", "after.j2")]
+    ran = prefixlab("compare", *sides, "--log", str(tmp_path / "log.jsonl"), "--tokenizer", "o200k_base")
+    assert ran.returncode == 2
+    assert "more than one way" in ran.stderr.decode()
+
+
+def test_the_prompty_case(tmp_path: Path) -> None:
+    """Tokens and reuse as the case's own table has them."""
+    case = CASES / "033-prompty-before-after"
+    found = compared(
+        case / "before.prompty", case / "after.prompty", "--values", case / "values.jsonl",
+        "--tokenizer", "qwen3", "--chat-template", CASES / "qwen2.5-instruct.jinja",
+    )  # fmt: skip
+    before, after = found["before"]["totals"], found["after"]["totals"]
+    assert (before["prompt_tokens"], before["raw_shared_tokens"], before["aligned_tokens"]) == (1145, 67, 48)
+    assert after["aligned_tokens"] == 768
+    assert found["verdict"] == "better"
+
+
+def test_two_logs_and_two_saved_runs_say_the_same(tmp_path: Path) -> None:
+    samples = Path(__file__).parents[2] / "samples"
+    logs = [str(samples / "support_clock_on_top.jsonl")] * 2
+    runs = [str(tmp_path / "one.json"), str(tmp_path / "other.json")]
+    for log, saved in zip(logs, runs, strict=True):
+        assert prefixlab("audit", log, "--tokenizer", "o200k_base", "-o", saved).returncode == 0
+    of_logs = compared(*logs, "--tokenizer", "o200k_base")
+    of_runs = compared(*runs)
+    assert of_logs["before"]["warm"] == of_runs["after"]["warm"]
+    assert of_logs["verdict"] == of_runs["verdict"] == "same"
+    assert all(row["status"] == "same" for row in of_runs["fields"])
+
+
+def test_one_template_at_two_revisions(clock: Path) -> None:
+    def git(*arguments: str) -> None:
+        identity = ["-c", "user.name=a", "-c", "user.email=a@example.com"]
+        subprocess.run(["git", *identity, *arguments], cwd=clock, check=True, capture_output=True)
+
+    (clock / "head.j2").write_text("Current time: {{ now }}.")
+    (clock / "prompt.j2").write_text('{% include "head.j2" %}\n' + BODY)
+    git("init", "-q")
+    git("add", "-A")
+    git("commit", "-qm", "one")
+    (clock / "head.j2").write_text("You help.")
+    (clock / "prompt.j2").write_text('{% include "head.j2" %}\n' + BODY + "\nCurrent time: {{ now }}.")
+    git("commit", "-qam", "two")
+    template, values = clock / "prompt.j2", clock / "values.jsonl"
+    found = compared("--git", "HEAD~1..HEAD", template, "--values", values)
+    assert found["before"]["warm"]["raw_shared_tokens"] == 6
+    assert found["verdict"] == "better"
+    assert compared("--git", "HEAD..", template, "--values", values)["verdict"] == "same"
+    ran = prefixlab("compare", "--git", "nowhere..HEAD", str(template), "--values", str(values))
+    assert (ran.returncode, "there is no revision 'nowhere'" in ran.stderr.decode()) == (2, True)
+
+
+def refused(*arguments: str | Path) -> str:
+    ran: Run = prefixlab("compare", *map(str, arguments))
+    assert ran.returncode == 2
+    assert "Traceback" not in ran.stderr.decode()
+    assert len(ran.stderr.decode().splitlines()) == 1
+    return ran.stderr.decode()
+
+
+def test_what_cannot_be_compared(clock: Path) -> None:
+    before, after, values = clock / "before.j2", clock / "after.j2", clock / "values.jsonl"
+    assert "--values" in refused(before, after)
+    assert "no such file" in refused(before, clock / "none.j2", "--values", values)
+    assert "1 sides are named" in refused(before)
+    (clock / "empty.jsonl").write_text("")
+    assert "has no values" in refused(before, after, "--values", clock / "empty.jsonl")
+    (clock / "bad.jsonl").write_text('{"now": 1}\n[1]\n')
+    assert "bad.jsonl:2" in refused(before, after, "--values", clock / "bad.jsonl")
+    (clock / "broken.j2").write_text("{% if %}")
+    assert "broken.j2:1" in refused(clock / "broken.j2", after, "--values", values)
+    (clock / "run.json").write_text('{"schema": "prefixlab.curve/1"}')
+    assert "prefixlab.audit/1" in refused(clock / "run.json", clock / "run.json")
+
+
+def test_from_python(clock: Path) -> None:
+    found = pl.compare(clock / "before.j2", clock / "after.j2", values=clock / "values.jsonl")
+    assert found.verdict == "better"
+    assert round(found.raw_delta, 3) == 0.822
+    with pytest.raises(PrefixlabError, match="no option 'valves'"):
+        pl.compare(clock / "before.j2", clock / "after.j2", valves=1)
