@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from prefixlab.prompt_templates import (
@@ -23,6 +24,7 @@ from prefixlab.prompt_templates import (
     Text,
     Turn,
     Volatility,
+    walk,
 )
 from prefixlab.volatility import Judged, judged
 
@@ -34,6 +36,8 @@ _MARKS = re.compile(f"[{chr(FIRST_MARK)}-{chr(FIRST_MARK + MOST_MARKS)}]")
 
 MOST_LAYOUTS = 64
 """Arms beside the longest ones that are laid out with what is around them."""
+MOST_ITEMS = 100_000
+"""Parts that are laid out in all; a template with more has fewer arms looked into."""
 
 Rendered = Sequence[tuple[str, bool]]
 """Text of a prompt, and for each part whether it is the chat template's own."""
@@ -107,9 +111,14 @@ class Judge:
     def __init__(self, declared: Mapping[str, Volatility], distinct: Mapping[str, float]) -> None:
         self._declared = declared
         self._distinct = distinct
+        self._known: dict[int, tuple[object, Judged]] = {}
+        """By identity, with what has it, so that it outlives its key: hashing a choice would go through its arms."""
 
     def __call__(self, part: Hole | Choice | Loop) -> Judged:
-        return judged(expression_of(part), self._declared, self._distinct)
+        known = self._known.get(id(part))
+        if known is None:
+            known = self._known[id(part)] = (part, judged(expression_of(part), self._declared, self._distinct))
+        return known[1]
 
 
 def expression_of(part: Hole | Choice | Loop) -> Expression:
@@ -125,7 +134,8 @@ def measured(
     """Lay out a template and count."""
     sights: dict[int, Sight] = {}
     main: _Laid | None = None
-    for chosen in _choices(template.parts):
+    size = sum(1 for _ in walk(template.parts)) or 1
+    for chosen in islice(_choices(template.parts), max(MOST_ITEMS // size, 1)):
         laid = _Laid(template, _items(template.parts, chosen, judge), layer, count, judge)
         main = main or laid
         for sight in laid.sights():

@@ -78,7 +78,7 @@ class JinjaFile:
                 if node.name not in known and node.name not in own:
                     raise BadTemplate(
                         f"the {kind} {node.name!r} is not known",
-                        "If your project adds it, name it under jinja_filters in [tool.prefixlab]",
+                        "If your project adds it, name it under jinja-filters in [tool.prefixlab]",
                         path=self.path,
                         line=node.lineno,
                     )
@@ -102,10 +102,8 @@ class JinjaFile:
                 outputs.append((opened, self.text[begin:at].strip(" \n\t-+")))
             elif kind == "block_begin":
                 begin, opened = at + len(value), place
-                line, keyword = next(
-                    ((line, word) for line, what, word in tokens[number + 1 :][:3] if what == "name"), (0, "")
-                )
-                keywords.append((line, keyword))
+                named = [tokens[next_one] for next_one in range(number + 1, min(number + 4, len(tokens)))]
+                keywords.append(next(((line, word) for line, what, word in named if what == "name"), (0, "")))
             elif kind == "block_end" and opened is not None and keywords:
                 inside = self.text[begin:at].strip(" \n\t-+")
                 statements.setdefault(keywords[-1], deque()).append(
