@@ -21,6 +21,9 @@ from prefixlab.template_files import BadTemplate, TemplateFile
 EXTENSIONS = (GenerationBlock, loopcontrols, do, i18n)
 
 
+MOST_MARKS = 50_000
+"""Outputs and statements of a file; one with more is no template that a person wrote."""
+
 _KEYWORDS: dict[type[nodes.Node], str] = {
     nodes.If: "if",
     nodes.For: "for",
@@ -50,6 +53,8 @@ class JinjaFile:
         self.path = file.path
         # As Jinja2 sees it, with one kind of line break.
         self.text = file.text.replace("\r\n", "\n").replace("\r", "\n")
+        if self.text.count("{{") + self.text.count("{%") > MOST_MARKS:
+            raise BadTemplate(f"has more than {MOST_MARKS:,} outputs and statements", "Split it", path=self.path)
         self._starts = [0]
         for at, character in enumerate(self.text):
             if character == "\n":
