@@ -10,7 +10,7 @@ from prefixlab.attribution.severity import severity_of
 from prefixlab.attribution.sites import Found
 from prefixlab.attribution.value_kinds import kind_of
 from prefixlab.findings import Alternative, Field
-from prefixlab.records import TOKEN_BYTES, Origin, Prompt
+from prefixlab.records import TEMPLATE, TOKEN_BYTES, Origin, Prompt
 
 EXAMPLES = 3
 
@@ -167,6 +167,9 @@ def name_of(hole: Hole) -> str:
 
 def _advice(name: str, kind: str, target: Target, role: str, partner: str, cost: int) -> str:
     """`cost` are the tokens that the value costs at its new place, and would not if it were in no prompt."""
+    if role == TEMPLATE.role:
+        said = "It stands in the chat template, not in the log: change the template, or give it there what to write."
+        return f"{said} If the model needs only the day, give the day." if kind in ("clock", "age") else said
     if role == "prompt":
         where = "to the end of the prompt"
     elif target == "newest":
@@ -180,7 +183,7 @@ def _advice(name: str, kind: str, target: Target, role: str, partner: str, cost:
         said += f" A turn later it is gone from there, so each turn computes the last exchange again: {cost:,} tokens."
     elif cost:
         said += f" What stands behind it is computed again each time it changes: {cost:,} tokens."
-    if kind in ("clock", "date", "age"):
+    if kind in ("clock", "age"):
         return said + " If the model needs only the day, give the day: it then changes once in 24 hours."
     if kind in ("uuid", "id", "counter"):
         return said + " If the model does not need it, leave it to the request's metadata."

@@ -83,7 +83,10 @@ class FixReplay:
         trial = min(trial, count)
         newest = self._replay({**self._fixed, hole: "newest"}, trial)
         own = self._replay({**self._fixed, hole: "own"}, trial)
-        reached = [sum(map(max, best, replayed.aligned_tokens)) for replayed in (newest, own)]
+        # What a request has won it keeps in the ladder; where that is equal, the log as it would be written decides.
+        reached = [
+            (sum(map(max, best, replayed.aligned_tokens)), sum(replayed.aligned_tokens)) for replayed in (newest, own)
+        ]
         target = "newest" if reached[0] >= reached[1] else "own"
         self._fixed[hole] = target
         if trial == count:

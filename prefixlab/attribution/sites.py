@@ -256,7 +256,8 @@ def count_breaks(
             if mine is None or yours is None or mine.values == yours.values:
                 continue
             for hole, value in enumerate(mine.values):
-                if value != yours.values[hole]:
+                # Blanks are a matter of form.
+                if value.split() != yours.values[hole].split():
                     site.broken[hole] += 1
                     if is_first and _is_same_before(prompts[number], mine, prompts[partner], yours):
                         site.first[hole].append(number)

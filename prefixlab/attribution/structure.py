@@ -16,7 +16,7 @@ from prefixlab.attribution.differences import first_unlike
 from prefixlab.attribution.form_kinds import form_kind, is_mostly_permuted
 from prefixlab.attribution.parts import Outline, outline, texts
 from prefixlab.attribution.places import PARAMETERS
-from prefixlab.attribution.quoting import shortened
+from prefixlab.attribution.quoting import around_blanks, shortened
 from prefixlab.attribution.tool_lists import tools_kind
 from prefixlab.attribution.turn_kinds import Label, Labels, label_turns
 from prefixlab.records import Origin, Prompt
@@ -188,6 +188,8 @@ def _still(now: Sequence[str], then: Sequence[str]) -> tuple[int, int]:
 def _form_evidence(kind: str, now: str, then: str) -> str:
     if kind == "permuted":
         return "the same blocks in another order"
+    if kind == "whitespace":
+        return f"{around_blanks(then, now)} became {around_blanks(now, then)}"
     return f"{shortened(then)} became {shortened(now)}"
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from prefixlab.attribution.alignment import Whole
 from prefixlab.attribution.form_kinds import form_kind, has_same_json, is_permuted, without_thoughts
 from prefixlab.attribution.parts import Turn
-from prefixlab.attribution.quoting import shortened
+from prefixlab.attribution.quoting import around_blanks, shortened
 
 LEAST_COMMON = 0.3
 """Part of the smaller conversation, in characters, that two requests must have in common to be one's older form."""
@@ -171,6 +171,8 @@ def _turn_kind(turn: Turn, other: Turn) -> tuple[str, str, str]:
     if without_thoughts(turn.text) == without_thoughts(other.text) or "reasoning" in below:
         return "turn_rerendered", below, f"{shortened(then)} became {shortened(now)}"
     form = form_kind(now, then) if now and then else None
+    if form == "whitespace":
+        return form, below, f"{around_blanks(then, now)} became {around_blanks(now, then)}"
     return form or "history_rewritten", below, f"{shortened(then)} became {shortened(now)}"
 
 

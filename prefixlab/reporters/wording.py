@@ -232,6 +232,13 @@ def _gain(report: Report, quote: Show) -> str:
         nothing_judged = nothing_judged or bool(report.engine.get("min_tokens") and not report.totals.aligned_tokens)
         if nothing_judged:
             return "."
+        if not report.warm.requests:
+            return ". No two requests are of one family: nothing could be compared, so no value can be told."
+        too_short = report.totals.raw_shared_tokens and not report.totals.aligned_tokens
+        if too_short and not ladder(report):
+            block = report.engine.get("block_size")
+            least = f"a block of {number(block)} tokens" if isinstance(block, int) else "what is reused together"
+            return f". What requests share is shorter than {least}: too short for this block size."
         would_win = [row for row in ladder(report) if row.recoverable_tokens]
         known = sum([row.ignored for row in would_win])
         if known:
