@@ -106,7 +106,7 @@ def climb(
     climbed, climber = climbing.climb(causes)
     settled = {step.cause for step in climbed.steps if isinstance(step.cause, Hole) and not step.is_known}
     as_logged = [outcome.aligned_tokens for outcome in outcomes[:TRIAL_REQUESTS]]
-    targets = better_together(climber.replay, settled, as_logged, engine.granularity)
+    targets = better_together(climber.replay, settled, as_logged)
     if targets:
         climbed, climber = climbing.climb(causes, targets)
     steps, rest = climbed.steps[: climbed.won], climbed.steps[climbed.won :]
