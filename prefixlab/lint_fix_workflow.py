@@ -10,7 +10,6 @@ import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from difflib import unified_diff
 from typing import NamedTuple
 
 from prefixlab.destination import Destination
@@ -20,6 +19,7 @@ from prefixlab.lint_workflow import LintSettings, Model, lint
 from prefixlab.template_discovery import TemplateFiles, read_templates
 from prefixlab.template_files import TemplateFile
 from prefixlab.template_rewriting import day_formats, sorted_json, sorted_order
+from prefixlab.template_rewriting.diffs import unified
 from prefixlab.template_rewriting.edits import Edit, Refused, applied, offset_of
 from prefixlab.template_values import Values
 
@@ -70,9 +70,7 @@ def fix_findings(paths: Sequence[str], settings: LintSettings, *, clocks: bool =
     report = lint(paths, settings if write else replace(settings, write_baseline=None), model, trials.texts)
     said = f"{_counted(len(fixed))} {'fixed' if write else 'would be fixed'}; {_counted(len(report.findings))} left."
     notes = [f"{one.at.path}:{one.at.line}: {one.code} is not fixed: {why}." for one, why in unfixed]
-    return LintFix(
-        replace(report, notes=(said, *notes, *report.notes)), tuple(fixed), tuple(unfixed), trials.diff
-    )
+    return LintFix(replace(report, notes=(said, *notes, *report.notes)), tuple(fixed), tuple(unfixed), trials.diff)
 
 
 def _counted(findings: int) -> str:
@@ -197,27 +195,9 @@ class _Trials:
     @property
     def diff(self) -> str:
         """All changes."""
-        return "".join([diff_of(self._files[path], self.texts[path]) for path in sorted(self.texts)])
-
-
-def diff_of(file: TemplateFile, text: str) -> str:
-    """A unified diff of a file's text and another."""
-    return unified(file.path, file.text, text)
-
-
-def unified(path: str, before: str, after: str) -> str:
-    """A unified diff that `patch` and `git apply` take."""
-    name = path.replace(os.sep, "/").lstrip("/")
-    # Line breaks of other kinds are a part of their line.
-    one, other = [[f"{line}\n" for line in text.split("\n")] for text in (before, after)]
-    for lines, text in ((one, before), (other, after)):
-        lines[-1] = lines[-1][:-1]
-        if text.endswith("\n") or not text:
-            lines.pop()
-    made = []
-    for line in unified_diff(one, other, f"a/{name}", f"b/{name}"):
-        made.append(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n")
-    return "".join(made)
+        return "".join(
+            [unified(self._files[path].path, self._files[path].text, self.texts[path]) for path in sorted(self.texts)]
+        )
 
 
 def _key(finding: LintFinding) -> tuple[str, int, str]:

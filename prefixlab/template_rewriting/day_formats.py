@@ -101,5 +101,3 @@ def in_jinja(text: str, offset: int) -> list[Edit]:
     if not edits:
         raise Refused("its format is not in sight")
     return edits
-
-

@@ -39,9 +39,7 @@ class PythonNodes:
     def at(self, offset: int) -> list[ast.expr | ast.stmt | ast.comprehension]:
         """The nodes that begin at an offset, outermost first."""
         return [
-            node
-            for node in ast.walk(self.tree)
-            if isinstance(node, ast.expr | ast.stmt) and self.start(node) == offset
+            node for node in ast.walk(self.tree) if isinstance(node, ast.expr | ast.stmt) and self.start(node) == offset
         ]
 
     def called(self, call: ast.expr) -> str:

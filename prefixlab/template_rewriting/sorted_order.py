@@ -129,7 +129,7 @@ def _sorted(inside: Sequence[Token], begin: int, end: int) -> list[Edit]:
             return [Edit(last.end, last.end, " | sort")]
     if said[-2:] == ["|", "set"] or (said[:2] == ["set", "("] and closing(inside, begin + 1) == end - 1):
         return [Edit(inside[end - 1].end, inside[end - 1].end, " | sort")]
-    raise Refused(_NOT_IN_SIGHT)
+    raise Refused("`unique` keeps the order that it is given" if "unique" in said else _NOT_IN_SIGHT)
 
 
 def _is_path(tokens: Sequence[Token]) -> bool:
