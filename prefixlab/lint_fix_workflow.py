@@ -12,12 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from prefixlab.destination import Destination
+from prefixlab.destination import write_over
 from prefixlab.errors import PrefixlabError
 from prefixlab.lint_findings import SEVERITIES, LintFinding, LintReport
 from prefixlab.lint_workflow import LintSettings, Model, lint
 from prefixlab.template_discovery import TemplateFiles, read_templates
-from prefixlab.template_files import TemplateFile
 from prefixlab.template_rewriting import day_formats, sorted_json, sorted_order
 from prefixlab.template_rewriting.diffs import unified
 from prefixlab.template_rewriting.edits import Edit, Refused, applied, offset_of
@@ -190,7 +189,7 @@ class _Trials:
             file = self._files[path]
             if data.removeprefix(_MARK).decode(errors="replace") != file.text:
                 raise PrefixlabError("was changed while it was read", "Run it again", path=file.path)
-            Destination(path, []).write((_MARK if data.startswith(_MARK) else b"") + text.encode())
+            write_over(file.path, (_MARK if data.startswith(_MARK) else b"") + text.encode())
 
     @property
     def diff(self) -> str:

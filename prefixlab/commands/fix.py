@@ -20,8 +20,8 @@ def add_options(parser: ArgumentParser) -> None:
         "-o",
         "--output",
         metavar="FIXED",
-        help="File for the fixed log, compressed if it ends with .gz or .zst, or for the template with its lines moved; "
-        "- is standard output. Without it nothing is written.",
+        help="File for the fixed log, compressed if it ends with .gz or .zst, or for the template with its lines "
+        "moved; - is standard output. Without it nothing is written.",
     )
     option(
         "--only",
@@ -47,8 +47,8 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 def fix(asked: Namespace) -> int:
-    """A log rewritten so that more of it can be reused, or a template's volatile lines moved behind its stable text; what
-    that gives is measured before anything is written."""
+    """A log rewritten, or a template's volatile lines moved, so that more can be reused; what that gives is measured
+    before anything is written."""
     from prefixlab.destination import Destination
     from prefixlab.fix_workflow import FixSettings
     from prefixlab.fix_workflow import fix as run

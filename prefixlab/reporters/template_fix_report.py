@@ -1,8 +1,8 @@
 """What `fix` did with a template, for a person and for a script.
 
 JSON (`"schema": "prefixlab.fix_template/1"`): `path`, `dialect`, `tokenizer`, `moved` (`line`, `text`, `field`),
-`kept` (`path`, `line`, `field`, `why`), `before` and `after` (`stable_tokens`, and with values `raw` and `aligned`, parts
-of warm prompts), `renderings`, `diff`, `written_to`, `notes`.
+`kept` (`path`, `line`, `field`, `why`), `before` and `after` (`stable_tokens`, and with values `raw` and `aligned`,
+parts of warm prompts), `renderings`, `diff`, `written_to`, `notes`.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ def _answer(found: TemplateFixSummary) -> str:
     before, after = found.before, found.after
     if not found.moved:
         return (
-            f"Nothing to gain: {how[0].lower()}{how[1:]}, no line of {neutral(found.path)} that can be moved makes more of "
-            f"it reusable, of which {counted(before.stable_tokens, 'token')} can be shared now."
+            f"Nothing to gain: {how[0].lower()}{how[1:]}, no line of {neutral(found.path)} that can be moved makes "
+            f"more of it reusable, of which {counted(before.stable_tokens, 'token')} can be shared now."
         )
     said = f"{counted(len(found.moved), 'line')} of {neutral(found.path)} moved behind the stable text. {how}: "
     said += f"{number(before.stable_tokens)} stable tokens before, {number(after.stable_tokens)} after"
     if before.raw is not None and after.raw is not None and before.aligned is not None and after.aligned is not None:
         said += (
-            f"; warm requests share {percent(before.raw)} of their tokens before, {percent(after.raw)} after, and reuse "
-            f"{percent(before.aligned)} before, {percent(after.aligned)} after"
+            f"; warm requests share {percent(before.raw)} of their tokens before, {percent(after.raw)} after, and "
+            f"reuse {percent(before.aligned)} before, {percent(after.aligned)} after"
         )
     return f"{said}." + (f" Written to {neutral(found.written_to)}." if found.written_to else "")
 

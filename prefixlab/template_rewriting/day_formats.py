@@ -59,13 +59,9 @@ def in_python(text: str, offset: int) -> list[Edit]:
     nodes = PythonNodes(text)
     for node in nodes.at(offset):
         if isinstance(node, ast.Call):
-            for inner in ast.walk(node):
-                if isinstance(inner, ast.Call) and nodes.called(inner).rpartition(".")[2] == "strftime" or (
-                    isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute) and inner.func.attr == "strftime"
-                ):  # fmt: skip
-                    for argument in inner.args:
-                        if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
-                            return _cut(nodes, argument, nodes.start(argument), nodes.end(argument))
+            argument = next((one for one in ast.walk(node) if _is_format(one, nodes)), None)
+            if isinstance(argument, ast.Constant):
+                return _cut(nodes, argument, nodes.start(argument), nodes.end(argument))
         parent = nodes.parents.get(id(node))
         if isinstance(parent, ast.FormattedValue) and isinstance(node, ast.expr):
             spec = parent.format_spec
@@ -73,6 +69,15 @@ def in_python(text: str, offset: int) -> list[Edit]:
                 start = nodes.end(node)
                 return _cut(nodes, spec.values[0], start, start + 1 + len(str(spec.values[0].value)))
     raise Refused("its format is not in sight")
+
+
+def _is_format(node: ast.AST, nodes: PythonNodes) -> bool:
+    """Whether a node is a text that `strftime` is given."""
+    call = nodes.parents.get(id(node))
+    if not isinstance(node, ast.Constant) or not isinstance(node.value, str) or not isinstance(call, ast.Call):
+        return False
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else nodes.called(call).rpartition(".")[2]
+    return name == "strftime" and node in call.args
 
 
 def _cut(nodes: PythonNodes, constant: ast.Constant, start: int, end: int) -> list[Edit]:

@@ -152,10 +152,10 @@ class TemplateLines:
         behind = message.parts[last + 1] if last + 1 < len(message.parts) else None
         said = ahead.text.rpartition("\n")[2] if isinstance(ahead, Text) else ""
         if written[: holes[0].entered_at.column - 1].lstrip() != said.lstrip():
-            raise Refused("its line is a part of the file's own form")
+            raise Refused("what stands around its value is of a macro, or of the file's own form")
         after = behind.text.partition("\n")[0] if isinstance(behind, Text) else ""
         if not written.rstrip().endswith(after.rstrip()) or not (after.strip() or written.rstrip().endswith("}")):
-            raise Refused("its line is a part of the file's own form")
+            raise Refused("what stands around its value is of a macro, or of the file's own form")
 
     def _words_of(self, line: int, holes: Sequence[Hole]) -> str:
         """A line with a mark in place of each value."""
@@ -263,11 +263,19 @@ def _said(part: Part) -> str:
         shown = part.expression
         return f"{_HOLE}{shown.source} {shown.names} {shown.calls}{_HOLE}"
     if isinstance(part, Choice):
-        arms = ["".join(map(_said, arm)) for arm in part.arms]
-        return f"{_HOLE}{part.condition.source}{'|'.join(arms)}{_HOLE}"
+        return _block(part.condition.source, part.arms)
     if isinstance(part, Loop):
-        return f"{_HOLE}{part.over.source}{''.join(map(_said, part.body))}{_HOLE}"
+        return _block(part.over.source, [part.body])
     return f"\n{_HOLE}{part[0]}{_HOLE}\n"
+
+
+def _block(source: str, arms: Sequence[Sequence[Part]]) -> str:
+    """A condition or a loop, set off where its texts begin or end a line."""
+    texts = ["".join(map(_said, arm)) for arm in arms if arm]
+    ahead = "\n" if all([text.startswith("\n") for text in texts]) else ""
+    behind = "\n" if all([text.endswith("\n") for text in texts]) else ""
+    shown = [" ".join(text.split()) for text in texts]
+    return f"{ahead}{_HOLE}{source}{'|'.join(shown)}{_HOLE}{behind}"
 
 
 def _place(part: Part) -> Place:

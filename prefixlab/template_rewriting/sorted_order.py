@@ -160,7 +160,6 @@ def _numbers(tokens: Sequence[Token]) -> bool:
             depth += (word == "for") - (word == "endfor")
             if not depth:
                 return False
-        elif one.text == "loop" and [two.text for two in tokens[at + 1 : at + 2]] == ["."]:
-            if tokens[at + 2].text in _NUMBERS:
-                return True
+        elif [two.text for two in tokens[at : at + 2]] == ["loop", "."] and tokens[at + 2].text in _NUMBERS:
+            return True
     return False
