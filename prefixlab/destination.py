@@ -116,6 +116,18 @@ class Destination:
         return PrefixlabError(f"cannot write {self.named}: {error.strerror}", "Give another file to -o")
 
 
+def write_over(path: str, document: bytes) -> None:
+    """Writes a file that is there anew, whole or not at all.
+
+    Raises:
+        PrefixlabError: the system does not let us.
+    """
+    try:
+        _put(document, os.path.realpath(path))
+    except OSError as error:
+        raise PrefixlabError(f"cannot be written: {error.strerror}", "Make it writable", path=path) from error
+
+
 def _is(log: str, found: os.stat_result) -> bool:
     """Whether a log is the file that was found, by whatever name."""
     try:

@@ -82,9 +82,14 @@ class LintSettings:
 BUDGET_KEYS = ("min_stable_tokens", "max_stranded_tokens")
 
 
-def lint(paths: Sequence[str], settings: LintSettings, model: Model | None = None) -> LintReport:
+def lint(
+    paths: Sequence[str],
+    settings: LintSettings,
+    model: Model | None = None,
+    texts: Mapping[str, str] | None = None,
+) -> LintReport:
     """Check the templates at paths: files, and folders in which templates are looked for. `model` is one that is
-    loaded already.
+    loaded already; `texts` count in place of what the disk has, by real path.
 
     Raises:
         PrefixlabError: a path is not there, or a template cannot be read.
@@ -97,6 +102,7 @@ def lint(paths: Sequence[str], settings: LintSettings, model: Model | None = Non
         roots=settings.search_paths,
         own_names=settings.jinja_filters,
         exclude=settings.exclude,
+        texts=texts,
     )
     values = None if settings.values is None else Values.read(settings.values)
     declared = declared_volatility(settings.volatility)

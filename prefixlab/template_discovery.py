@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -44,9 +44,10 @@ class TemplateFiles:
         roots: Sequence[str] = (),
         own_names: Sequence[str] = (),
         exclude: Sequence[str] = (),
+        texts: Mapping[str, str] | None = None,
     ) -> TemplateFiles:
         """The templates at paths. A file that is named is read whatever it is called; in a folder those are taken
-        that a dialect recognises.
+        that a dialect recognises. `texts` count in place of what the disk has, by real path.
 
         Raises:
             PrefixlabError: a path is not there, or a file that is named is of no dialect.
@@ -64,7 +65,7 @@ class TemplateFiles:
                 for inside in _inside(path, exclude):
                     endings = [one for one in wanted if inside.endswith(one.endings)]
                     if endings and inside not in files:
-                        file = TemplateFile.read(inside, folders, own_names)
+                        file = TemplateFile.read(inside, folders, own_names, texts)
                         kind = next((one for one in endings if one.recognises(file)), None)
                         if kind is not None:
                             files[inside] = (file, kind)
@@ -74,7 +75,7 @@ class TemplateFiles:
             if _is_one_of(path, exclude):
                 notes.append(f"{path} is excluded.")
                 continue
-            file = TemplateFile.read(path, folders, own_names)
+            file = TemplateFile.read(path, folders, own_names, texts)
             kind = wanted[0] if dialect is not None else next((one for one in wanted if one.recognises(file)), None)
             if kind is None:
                 raise BadTemplate(

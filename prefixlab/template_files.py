@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from prefixlab.errors import PrefixlabError
@@ -19,22 +19,39 @@ class BadTemplate(PrefixlabError):
 class TemplateFile:
     """A file's text, by the path that reports show."""
 
-    def __init__(self, path: str, text: str, roots: Sequence[Path] = (), own_names: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        path: str,
+        text: str,
+        roots: Sequence[Path] = (),
+        own_names: Collection[str] = (),
+        texts: Mapping[str, str] | None = None,
+    ) -> None:
         self.path = path
         self.text = text
         self.roots = tuple(roots)
         """Folders in which what it includes is looked for, beside its own."""
         self.own_names = own_names
         """Filters and tests that the project adds to Jinja2."""
+        self.texts = texts or {}
+        """Texts that count in place of what the disk has, by real path: files before a change of theirs is written."""
 
     @classmethod
-    def read(cls, path: str | Path, roots: Sequence[Path] = (), own_names: Collection[str] = ()) -> TemplateFile:
+    def read(
+        cls,
+        path: str | Path,
+        roots: Sequence[Path] = (),
+        own_names: Collection[str] = (),
+        texts: Mapping[str, str] | None = None,
+    ) -> TemplateFile:
         """The file at a path.
 
         Raises:
             BadTemplate: it cannot be read, is not UTF-8 text, or is too large.
         """
         shown = os.fspath(path)
+        if texts and (changed := texts.get(os.path.realpath(path))) is not None:
+            return cls(shown, changed, roots, own_names, texts)
         try:
             with open(path, "rb") as stream:
                 data = stream.read(MOST_BYTES + 1)
@@ -47,7 +64,11 @@ class TemplateFile:
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
             raise BadTemplate("is not UTF-8 text", "Save it as UTF-8", path=shown, line=line) from None
-        return cls(shown, text, roots, own_names)
+        return cls(shown, text, roots, own_names, texts)
+
+    def with_text(self, text: str) -> TemplateFile:
+        """The same place with another text, such as one that a value of the file holds."""
+        return TemplateFile(self.path, text, self.roots, self.own_names, self.texts)
 
     def other(self, name: str) -> TemplateFile | None:
         """The file that this one calls `name`: beside it, then in its roots; None where there is none.
@@ -57,7 +78,7 @@ class TemplateFile:
         for folder in (Path(self.path).parent, *self.roots):
             found = folder / name
             if _is_file_inside(found, folder):
-                return TemplateFile.read(found, self.roots, self.own_names)
+                return TemplateFile.read(found, self.roots, self.own_names, self.texts)
         return None
 
 

@@ -49,12 +49,16 @@ def judged(
     found: list[Judged] = []
     for call in expression.calls:
         found += _of_call(call, expression)
+    shows_day = any([one.sort == "date" for one in found])
     for name in expression.names:
-        found.append(_of_name(name, declared or {}, distinct or {}))
+        said = _of_name(name, declared or {}, distinct or {})
+        # A variable `now` that is set to a day is called so for what it was read from.
+        if not (shows_day and said.by == "name" and said.sort == "clock"):
+            found.append(said)
     if not found:
         return UNKNOWN
-    said = [one for one in found if one.by == "declared"]
-    return max(said or found, key=lambda one: (one.volatility, one.sort != "unknown"))
+    declarations = [one for one in found if one.by == "declared"]
+    return max(declarations or found, key=lambda one: (one.volatility, one.sort != "unknown"))
 
 
 # --- calls ---

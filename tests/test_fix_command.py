@@ -349,7 +349,6 @@ def test_a_place_that_is_not_there(tmp_path: Path) -> None:
         ("log.jsonl", '{"hash_ids": [1], "input_length": 12, "output_length": 1, "timestamp": 0}\n', "mooncake cannot"),
         ("log.jsonl", '{"conversations": [{"from": "human", "value": "a"}]}\n', "sharegpt cannot be written back"),
         ("log.log", "INFO hello\n", "a server's log cannot be written back"),
-        ("page.jinja", "{{ now() }}", "this is a template"),
         ("log.jsonl", "no json\n", "not JSON"),
     ],
 )

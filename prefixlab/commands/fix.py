@@ -1,12 +1,17 @@
-"""`prefixlab fix`: a log written again with its volatile values where they cost least, measured before and after."""
+"""`prefixlab fix`: a log written again with its volatile values where they cost least, measured before and after; of a
+template the lines that do so, as a diff to review."""
 
 from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING
 
 from prefixlab.commands import Command, options
 from prefixlab.errors import PrefixlabError
+
+if TYPE_CHECKING:
+    from prefixlab.template_fix_workflow import TemplateFixSettings
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -15,8 +20,8 @@ def add_options(parser: ArgumentParser) -> None:
         "-o",
         "--output",
         metavar="FIXED",
-        help="File for the fixed log, compressed if it ends with .gz or .zst; - is standard output. "
-        "Without it nothing is written.",
+        help="File for the fixed log, compressed if it ends with .gz or .zst, or for the template with its lines "
+        "moved; - is standard output. Without it nothing is written.",
     )
     option(
         "--only",
@@ -26,12 +31,24 @@ def add_options(parser: ArgumentParser) -> None:
         help="One step of the ladder: a field's name, or a kind such as tool_order. Can be given several times.",
     )
     option("--format", default="text", choices=("text", "json"), help="Form of the summary. Default: text.")
+    option("--values", metavar="FILE", help="Of a template: values to replay it with, one JSON object a line.")
+    option("--dialect", metavar="NAME", help="The dialect of a template, where it is not recognised.")
+    option("--search-path", action="append", default=[], metavar="DIR", help="Folder of included templates.")
+    option("--jinja-filter", action="append", default=[], metavar="NAME", help="A filter or test of your own.")
+    option(
+        "--volatility",
+        action="append",
+        default=[],
+        metavar="NAME=HOW",
+        help="How often a template's variable differs: constant, deployment, tenant, user, session, turn or request.",
+    )
     options.add_log_options(parser)
     options.add_engine_options(parser)
 
 
 def fix(asked: Namespace) -> int:
-    """The log rewritten so that more of it can be reused; what that gives is measured before anything is written."""
+    """A log rewritten, or a template's volatile lines moved, so that more can be reused; what that gives is measured
+    before anything is written."""
     from prefixlab.destination import Destination
     from prefixlab.fix_workflow import FixSettings
     from prefixlab.fix_workflow import fix as run
@@ -40,8 +57,8 @@ def fix(asked: Namespace) -> int:
     if len(asked.logs) > 1:
         raise PrefixlabError(f"{len(asked.logs)} logs are named", "Fix one at a time")
     log = asked.logs[0]
-    if log.endswith((".jinja", ".jinja2", ".j2")):
-        raise PrefixlabError("this is a template, and fix rewrites logs", "Give a log of requests", path=log)
+    if _is_template(log, asked):
+        return _fix_template(log, asked)
     destination = None if asked.output is None else Destination(asked.output, [log])
     settings = FixSettings(
         **options.log_settings(asked),
@@ -62,4 +79,49 @@ def fix(asked: Namespace) -> int:
     return 0
 
 
-COMMAND = Command("[OPTIONS] LOG -o FIXED", add_options, fix)
+def _is_template(path: str, asked: Namespace) -> bool:
+    if asked.input_format is not None:
+        return False
+    from prefixlab.template_fix_workflow import is_template
+
+    return is_template(path, _template_settings(asked))
+
+
+def _template_settings(asked: Namespace) -> TemplateFixSettings:
+    from prefixlab.template_fix_workflow import TemplateFixSettings
+
+    return TemplateFixSettings(
+        **options.log_settings(asked),
+        **options.engine_settings(asked),
+        values=asked.values,
+        dialect=asked.dialect,
+        search_paths=tuple(asked.search_path),
+        jinja_filters=tuple(asked.jinja_filter),
+        volatility=options.pairs("--volatility", asked.volatility, "NAME=HOW"),
+    )
+
+
+def _fix_template(path: str, asked: Namespace) -> int:
+    """The diff has standard output to itself, so that it can be applied; what it gives goes to standard error."""
+    from prefixlab.destination import Destination
+    from prefixlab.reporters.template_fix_report import FORMS
+    from prefixlab.template_fix_workflow import fix_template
+
+    if asked.only:
+        raise PrefixlabError("--only is for logs", "Leave it out", path=path)
+    read = [path, *([asked.values] if asked.values else [])]
+    destination = None if asked.output is None else Destination(asked.output, read)
+    found = options.noted(fix_template(path, _template_settings(asked), destination), asked)
+    summary = FORMS[asked.format](found, options.terminal_width())
+    is_taken = destination is not None and destination.is_stdout
+    has_diff = bool(found.diff) and asked.format == "text" and not is_taken
+    if has_diff:
+        sys.stdout.buffer.write(found.diff.encode())
+        sys.stdout.buffer.flush()
+    stream = sys.stderr if has_diff or is_taken else sys.stdout
+    stream.buffer.write(summary)
+    stream.buffer.flush()
+    return 0
+
+
+COMMAND = Command("[OPTIONS] LOG|TEMPLATE [-o FIXED]", add_options, fix)

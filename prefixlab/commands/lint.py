@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from prefixlab.commands import Command, options
 from prefixlab.errors import PrefixlabError
+
+if TYPE_CHECKING:
+    from prefixlab.lint_findings import LintReport
 
 GATES = ("high", "medium", "low", "info", "never")
 
@@ -45,6 +50,9 @@ def add_options(parser: ArgumentParser) -> None:
         metavar="NAME=HOW",
         help="How often a variable differs: constant, deployment, tenant, user, session, turn or request.",
     )
+    option("--fix", action="store_true", help="Write what is mechanical and safe into the files; show what is left.")
+    option("--fix-clocks", action="store_true", help="With it, clocks shown by a format become dates.")
+    option("--dry-run", action="store_true", help="Print what --fix would change as a diff, and write nothing.")
     option("--dialect", metavar="NAME", help="The dialect of the files, where it is not recognised.")
     option("--search-path", action="append", default=[], metavar="DIR", help="Folder of included templates.")
     option("--jinja-filter", action="append", default=[], metavar="NAME", help="A filter or test of your own.")
@@ -90,8 +98,24 @@ def lint(asked: Namespace) -> int:
         diff=asked.diff,
         against=asked.against,
     )
-    found = options.noted(run(asked.paths, settings), asked)
+    if asked.fix or asked.fix_clocks or asked.dry_run:
+        from prefixlab.lint_fix_workflow import fix_findings
+
+        done = fix_findings(asked.paths, settings, clocks=asked.fix_clocks, write=not asked.dry_run)
+        found = done.report
+    else:
+        found = run(asked.paths, settings)
+    found = options.noted(found, asked)
+    if asked.dry_run:
+        # Standard output is the diff's alone, so that it can be applied.
+        destination.write(done.diff.encode())
+        sys.stderr.write("".join([f"{note}\n" for note in found.notes]))
+        return _status(asked, found)
     destination.write(FORMS[form](found, options.terminal_width()))
+    return _status(asked, found)
+
+
+def _status(asked: Namespace, found: LintReport) -> int:
     return 1 if asked.fail_on != "never" and found.at_least(asked.fail_on) else 0
 
 

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from prefixlab.fixed_summary import FixSummary
     from prefixlab.lint_findings import LintReport
     from prefixlab.reuse_curve import ReuseCurve
+    from prefixlab.template_fix_summary import TemplateFixSummary
 
-_Found = TypeVar("_Found", "Report", "ReuseCurve", "Explanation", "FixSummary", "LintReport")
+_Found = TypeVar("_Found", "Report", "ReuseCurve", "Explanation", "FixSummary", "LintReport", "TemplateFixSummary")
 
 
 def add_log_options(parser: ArgumentParser) -> None:

@@ -18,7 +18,7 @@ def jinja_text(source: SourceText, file: TemplateFile) -> TextTemplate:
         BadTemplate: it is none, or what it includes is not there.
     """
     text = "\n".join(source.text.splitlines()) if "\r" in source.text else source.text
-    inner = TemplateFile(file.path, text, file.roots, file.own_names)
+    inner = file.with_text(text)
     try:
         template = read(inner)
     except BadTemplate as error:

@@ -125,7 +125,7 @@ class Promptfoo:
             at = end + len(_SEPARATOR)
 
     def _text(self, source: SourceText, file: TemplateFile, name: str) -> PromptTemplate:
-        known = TemplateFile(file.path, file.text, file.roots, (*file.own_names, *_FILTERS))
+        known = TemplateFile(file.path, file.text, file.roots, (*file.own_names, *_FILTERS), file.texts)
         start = source.text.lstrip()
         if start.startswith(("[", "- role:")):
             try:

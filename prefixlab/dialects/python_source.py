@@ -68,7 +68,7 @@ def _parsed(source: Source) -> ast.Module:
 
 def _render(found: Found, file: TemplateFile) -> Render | None:
     if found.unread is not None:
-        return jinja_renderer(TemplateFile(file.path, found.unread, file.roots, file.own_names))
+        return jinja_renderer(file.with_text(found.unread))
     return renderer(found.parts, file.path)
 
 

@@ -240,7 +240,7 @@ def jinja_parts(text: TextValue, at: Place, file: TemplateFile) -> tuple[TextPar
     """The parts of a text that is Jinja2, with places in the module."""
     joint = Joint(text.parts)
     try:
-        read = jinja2.read(TemplateFile(file.path, joint.text, file.roots, file.own_names)).parts
+        read = jinja2.read(file.with_text(joint.text)).parts
     except BadTemplate as error:
         line = joint.place(0, at).line + (error.line or 1) - 1
         raise BadTemplate(error.what, error.todo, path=file.path, line=line) from None
