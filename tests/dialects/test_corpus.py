@@ -9,7 +9,7 @@ import pytest
 from prefixlab.prompt_templates import PLAIN, Hole, Text, walk
 from tests.dialects.outlines import CORPUS, all_corpus_files, templates_of
 
-NO_PROMPTS = {"_rules.prompt", "flow.dag.yaml", "config.json", "support.txt"}
+NO_PROMPTS = {"_rules.prompt", "flow.dag.yaml", "config.json", "support.txt", "sound_no_prompt.py"}
 
 
 @pytest.mark.parametrize("path", list(all_corpus_files()), ids=lambda path: str(path.relative_to(CORPUS)))
