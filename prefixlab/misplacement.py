@@ -77,18 +77,20 @@ def finding(
     fix: str | None,
     severity: Severity | None = None,
 ) -> LintFinding:
-    """A finding at a sight. `message` says what is wrong; what it costs is added."""
+    """A finding at a sight. `message` says what is wrong; what it costs of the template's own text is added."""
     blocks = sight.tokens_after // template.block_size
     behind = f"{sight.tokens_after:,} stable {_plural(sight.tokens_after, 'token')}"
     if blocks:
         behind += f" ({blocks:,} {_plural(blocks, 'block')})"
+    if sight.tokens_after:
+        message += f": {behind} behind it {'is' if sight.tokens_after == 1 else 'are'} lost"
     return LintFinding(
         code=code,
         name=name,
         severity=severity or severity_of(sight.judged.volatility),
         at=sight.at,
         rendered_at=sight.entered_at,
-        message=f"{message}: {behind} behind it {'is' if sight.tokens_after == 1 else 'are'} lost",
+        message=message,
         field=field_of(sight),
         stable_tokens_before=sight.tokens_before,
         stable_tokens_after=sight.tokens_after,
