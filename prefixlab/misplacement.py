@@ -56,7 +56,7 @@ def misplaced(template: Measured, sorts: Iterable[Sort]) -> Iterator[Sight]:
     for sight in template.sights:
         if not isinstance(sight.part, Hole) or sight.judged.sort not in wanted:
             continue
-        if sight.expression.orders and any(_has_order(loop, sight) for loop in sight.inside):
+        if any(_has_order(loop, sight) for loop in sight.inside):
             # The loop is named, once, for its order.
             continue
         if sight.at not in seen and is_volatile(sight) and strands(template, sight):
@@ -65,7 +65,11 @@ def misplaced(template: Measured, sorts: Iterable[Sort]) -> Iterator[Sight]:
 
 
 def _has_order(loop: Loop, sight: Sight) -> bool:
-    return bool(loop.over.orders) and set(sight.expression.names) <= set(loop.over.names)
+    """Whether a value is of the items of a loop that is named for its order."""
+    items = loop.over.names
+    return bool(loop.over.orders) and all(
+        any(name == item or name.startswith(f"{item}.") for item in items) for name in sight.expression.names
+    )
 
 
 def finding(

@@ -21,10 +21,11 @@ def _loops(template: Measured) -> Iterator[Sight]:
     """Loops over what is drawn by lot; of tools there is a rule of its own."""
     seen = set()
     for sight in template.sights:
-        if isinstance(sight.part, Loop) and "random" in sight.expression.orders and sight.at not in seen:
-            if strands(template, sight) and not is_about_tools(sight.expression):
-                seen.add(sight.at)
-                yield sight
+        is_drawn = isinstance(sight.part, Loop) and "random" in sight.expression.orders
+        if not is_drawn or sight.at in seen or is_about_tools(sight.expression) or not strands(template, sight):
+            continue
+        seen.add(sight.at)
+        yield sight
 
 
 def check(template: Measured) -> Iterator[LintFinding]:
