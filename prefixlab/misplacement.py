@@ -25,17 +25,12 @@ def severity_of(volatility: Volatility) -> Severity:
 
 
 def strands(template: Measured, sight: Sight) -> bool:
-    """Whether enough stable text stands behind a sight: a block, or most of what there is where that is less."""
+    """Whether enough stable text stands behind a sight: a block, for less is not reused anyhow."""
     behind = sight.tokens_after
-    if behind <= 0:
+    if behind < template.block_size:
         return False
-    if sight.is_newest_turn and template.has_earlier_turns:
-        return behind >= template.block_size and behind >= sight.tokens_before
-    if sight.judged.sort in _EXPECTED_LAST and behind < sight.tokens_before:
-        return False
-    if template.total_tokens < template.block_size:
-        return 2 * behind >= template.total_tokens
-    return behind >= template.block_size
+    is_expected = sight.judged.sort in _EXPECTED_LAST or (sight.is_newest_turn and template.has_earlier_turns)
+    return behind >= sight.tokens_before or not is_expected
 
 
 def is_volatile(sight: Sight) -> bool:

@@ -223,7 +223,7 @@ _OF_USER = _set("user customer visitor client member patient employee caller acc
 _OF_TENANT = _set("tenant org organization organisation company workspace brand store shop merchant team")
 _OF_DEPLOYMENT = _set(
     "model agent bot app assistant deployment prompt template version tool tools function product project system "
-    "release ai service config default role persona skill support contact office build"
+    "release ai service config default role persona skill support contact office build catalog policy"
 )
 _OF_TICKETS = _set("order ticket case invoice booking tracking shipment")
 
@@ -248,6 +248,7 @@ _LIMITS = _set("max min num maximum minimum default allowed")
 """Words that make a setting of whatever they stand ahead of."""
 _DRAWN = _set("random shuffled sampled randomized")
 _FOUND = _set("retrieved relevant similar")
+_GIVEN = _set("uploaded attached current input web cited user")
 _EXAMPLES = _set("example examples demo demos shot shots")
 _NEW = _set("current today todays now this local system utc human readable day full")
 """Words ahead of a date that leave it the one of the day."""
@@ -349,6 +350,8 @@ def _by_head(head: str, before: Sequence[str]) -> _Said:
         return _V.USER, "user"
     if (head, *before[-1:]) in (("system", "operating"), ("map", "repo")):
         return _V.USER, "environment"
+    if head in ("file", "files", "source", "page", "os", "shell") and around - _GIVEN:
+        return _NOTHING
     if around & _OF_DEPLOYMENT and head in ("message", "messages", "context", "task", "input"):
         return _SETTING
     for sort, volatility, heads in _HEADS:

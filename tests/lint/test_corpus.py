@@ -1,5 +1,7 @@
-"""The sample files of all dialects, checked as `lint` does: what is sound is silent, and what is faulty has the findings
-that the file beside it says, by the family of the rule and the line, and no others.
+"""The sample files of all dialects, checked as `lint` does.
+
+What is sound is silent, and what is faulty has the findings that the file beside it says, by the family of the rule and
+the line, and no others.
 
 A line of that file is `PL1 7`, or `PL1 other.j2:7` where the fault stands in another file. SHAPES.md names the public
 templates that files are shaped after.
@@ -71,6 +73,25 @@ def test_they_are_of_all_dialects_and_half_are_sound() -> None:
         one.dialect for path in SAMPLES for one in lint([str(path)], LintSettings(select=("PL1",)), model()).templates
     }
     assert dialects == set(known_dialects())
+
+
+def test_a_template_that_another_file_names_is_counted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "Session {{ session_id }}\n" + "Answer in two sentences and quote the number of the order.\n" * 4
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        config = "prompts: [file://../shared.j2, file://../shared.j2, 'Hello {{ name }}']\nproviders: [x]\ntests: []\n"
+        (tmp_path / name / "promptfooconfig.yaml").write_text(config)
+    (tmp_path / "shared.j2").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    report = lint(["."], LintSettings(), model())
+    assert report.files == 3
+    assert [(one.path, one.dialect) for one in report.templates if "shared" in one.path] == [("shared.j2", "jinja2")]
+    assert len(report.templates) == 3
+    assert [(one.at.path, one.at.line) for one in report.findings] == [("shared.j2", 1)]
+    # Through one file alone it is read as that has it.
+    report = lint(["a"], LintSettings(), model())
+    assert [one.dialect for one in report.templates] == ["promptfoo"] * 2
+    assert len(report.findings) == 1
 
 
 def test_shapes_name_files() -> None:

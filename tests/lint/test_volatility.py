@@ -81,8 +81,8 @@ NAMES = {
         company_policies default_language function_name tool_name document_count memory_limit budget_limit
         input_language source_language target_language input_format input_schema label ai_name due_date
         start_date event_date examples.question example.input example.output demos.answer build_id build_number
-        rules_text system_text item.name tool.name tool.description field.name product_description prefix suffix
-        delimiter bos_token eos_token
+        rules_text system_text conda_file tool_file catalog_id rename_with_shell item.name tool.name
+        tool.description field.name product_description prefix suffix delimiter bos_token eos_token
     """,
 }
 CASES = [(name, *said) for said, names in NAMES.items() for name in names.split()]
