@@ -114,8 +114,8 @@ def field_of(sight: Sight) -> str:
 
 
 def shown(sight: Sight) -> str:
-    """The expression in backticks, cut where it is long."""
-    source = " ".join(sight.expression.source.split())
+    """The expression in backticks, cut where it is long; what tells of it where it is none of the source."""
+    source = " ".join((sight.expression.source or sight.judged.told_by).split())
     return f"`{source if len(source) <= 60 else source[:59] + '…'}`"
 
 

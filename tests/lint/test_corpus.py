@@ -89,7 +89,7 @@ def test_a_template_that_another_file_names_is_counted_once(tmp_path: Path, monk
     assert len(report.templates) == 3
     assert [(one.at.path, one.at.line) for one in report.findings] == [("shared.j2", 1)]
     # Through one file alone it is read as that has it.
-    report = lint(["a"], LintSettings(), model())
+    report = lint(["a"], LintSettings(search_paths=(".",)), model())
     assert [one.dialect for one in report.templates] == ["promptfoo"] * 2
     assert len(report.findings) == 1
 
