@@ -9,6 +9,7 @@ templates that files are shaped after.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -77,19 +78,21 @@ def test_they_are_of_all_dialects_and_half_are_sound() -> None:
 
 def test_a_template_that_another_file_names_is_counted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = "Session {{ session_id }}\n" + "Answer in two sentences and quote the number of the order.\n" * 4
-    for name in ("a", "b"):
-        (tmp_path / name).mkdir()
-        config = "prompts: [file://../shared.j2, file://../shared.j2, 'Hello {{ name }}']\nproviders: [x]\ntests: []\n"
-        (tmp_path / name / "promptfooconfig.yaml").write_text(config)
-    (tmp_path / "shared.j2").write_text(text)
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "shared.j2").write_text(text)
+    prompts = "file://texts/shared.j2, file://./texts/shared.j2, 'Hello {{ name }}'"
+    (tmp_path / "promptfooconfig.yaml").write_text(f"prompts: [{prompts}]\nproviders: [x]\ntests: []\n")
     monkeypatch.chdir(tmp_path)
     report = lint(["."], LintSettings(), model())
-    assert report.files == 3
-    assert [(one.path, one.dialect) for one in report.templates if "shared" in one.path] == [("shared.j2", "jinja2")]
-    assert len(report.templates) == 3
-    assert [(one.at.path, one.at.line) for one in report.findings] == [("shared.j2", 1)]
+    assert report.files == 2
+    shared = os.path.join("texts", "shared.j2")
+    assert sorted((one.dialect, one.path) for one in report.templates) == [
+        ("jinja2", shared),
+        ("promptfoo", "promptfooconfig.yaml"),
+    ]
+    assert [(one.at.path, one.at.line) for one in report.findings] == [(shared, 1)]
     # Through one file alone it is read as that has it.
-    report = lint(["a"], LintSettings(search_paths=(".",)), model())
+    report = lint(["promptfooconfig.yaml"], LintSettings(), model())
     assert [one.dialect for one in report.templates] == ["promptfoo"] * 2
     assert len(report.findings) == 1
 
