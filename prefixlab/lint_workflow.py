@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from prefixlab import __version__
 from prefixlab.changed_lines import ChangedLines
@@ -82,6 +82,16 @@ class LintSettings:
 BUDGET_KEYS = ("min_stable_tokens", "max_stranded_tokens")
 
 
+class _Linted(NamedTuple):
+    """What was found in a template."""
+
+    file: str
+    """The file through which it was read."""
+    figures: TemplateFigures
+    findings: list[LintFinding]
+    suppressed: int
+
+
 def lint(
     paths: Sequence[str],
     settings: LintSettings,
@@ -112,20 +122,29 @@ def lint(
     earlier = None if settings.against is None else EarlierLint.read(settings.against)
     changed = None if settings.diff is None else ChangedLines.since(settings.diff, paths)
     model = model or Model(settings)
-    findings: list[LintFinding] = []
-    figures: list[TemplateFigures] = []
+    linted: list[_Linted] = []
+    known_at: dict[tuple[str, int, int], int] = {}
+    """Where in `linted` the template at a place stands; a file of prompts names others that are linted themselves."""
     suppressions, lines = Suppressions(), SourceLines()
     notes: dict[str, None] = {}
-    suppressed = 0
     for file, dialect in files:
         lines.add(file)
         own = suppressions.of(file)
         judge = Judge({**declared, **own.volatility}, {} if values is None else values.distinct)
         for template in read_templates(file, dialect):
             notes.update(dict.fromkeys(template.notes))
+            place = (os.path.realpath(template.path), template.at.line, template.at.column)
+            at = known_at.setdefault(place, len(linted))
+            if at < len(linted) and template.path != file.path:
+                continue
+            if at < len(linted) and linted[at].file == file.path:
+                # A file may make several prompts of one text.
+                at = len(linted)
             found = model.measure(template, judge, engine.granularity, engine.min_tokens)
-            figures.append(_figures(found, model, values))
-            found = found._replace(budget=_budget(settings.budgets, figures[-1]))
+            figures = _figures(found, model, values)
+            found = found._replace(budget=_budget(settings.budgets, figures))
+            findings: list[LintFinding] = []
+            suppressed = 0
             is_changed = changed is None or changed.has_any(_files_of(template))
             for rule in rules:
                 for finding in rule.check(found):
@@ -133,7 +152,8 @@ def lint(
                         suppressed += 1
                     elif (is_changed and rule.is_of_template) or _is_on_changed_line(finding, changed):
                         findings.append(finding)
-    findings = [lines.placed(finding) for finding in _distinct(findings)]
+            linted[at : at + 1] = [_Linted(file.path, figures, findings, suppressed)]
+    findings = [lines.placed(finding) for finding in _distinct([one for each in linted for one in each.findings])]
     new = findings if known is None else known.without_known(findings)
     if known is not None and changed is None and (gone := known.gone(findings, [file.path for file, _ in files])):
         said = "1 finding" if gone == 1 else f"{gone:,} findings"
@@ -144,11 +164,11 @@ def lint(
     return LintReport(
         files=len(files),
         findings=tuple(new),
-        templates=tuple(figures if earlier is None else map(earlier.beside, figures)),
+        templates=tuple([each.figures if earlier is None else earlier.beside(each.figures) for each in linted]),
         tokenizer=model.name,
         engine=engine.name,
         block_size=engine.granularity,
-        suppressed=suppressed,
+        suppressed=sum([each.suppressed for each in linted]),
         known=len(findings) - len(new),
         notes=(*notes, *files.notes, *(changed.notes if changed is not None else ())),
         rules=tuple([rule.sheet for rule in rules]),
@@ -299,7 +319,7 @@ def _distinct(findings: Sequence[LintFinding]) -> list[LintFinding]:
     """Findings by place; of those of one rule at one place, which several templates render, the gravest."""
     kept: dict[Any, LintFinding] = {}
     for finding in findings:
-        key = (finding.at, finding.code)
+        key = (os.path.realpath(finding.at.path), finding.at[1:], finding.code)
         if key not in kept or finding.stable_tokens_after > kept[key].stable_tokens_after:
             kept[key] = finding
     return sorted(kept.values(), key=lambda finding: finding.order)

@@ -25,17 +25,12 @@ def severity_of(volatility: Volatility) -> Severity:
 
 
 def strands(template: Measured, sight: Sight) -> bool:
-    """Whether enough stable text stands behind a sight: a block, or most of what there is where that is less."""
+    """Whether enough stable text stands behind a sight: a block, for less is not reused anyhow."""
     behind = sight.tokens_after
-    if behind <= 0:
+    if behind < template.block_size:
         return False
-    if sight.is_newest_turn and template.has_earlier_turns:
-        return behind >= template.block_size and behind >= sight.tokens_before
-    if sight.judged.sort in _EXPECTED_LAST and behind < sight.tokens_before:
-        return False
-    if template.total_tokens < template.block_size:
-        return 2 * behind >= template.total_tokens
-    return behind >= template.block_size
+    is_expected = sight.judged.sort in _EXPECTED_LAST or (sight.is_newest_turn and template.has_earlier_turns)
+    return behind >= sight.tokens_before or not is_expected
 
 
 def is_volatile(sight: Sight) -> bool:
@@ -56,7 +51,7 @@ def misplaced(template: Measured, sorts: Iterable[Sort]) -> Iterator[Sight]:
     for sight in template.sights:
         if not isinstance(sight.part, Hole) or sight.judged.sort not in wanted:
             continue
-        if sight.expression.orders and any(_has_order(loop, sight) for loop in sight.inside):
+        if any(_has_order(loop, sight) for loop in sight.inside):
             # The loop is named, once, for its order.
             continue
         if sight.at not in seen and is_volatile(sight) and strands(template, sight):
@@ -65,7 +60,11 @@ def misplaced(template: Measured, sorts: Iterable[Sort]) -> Iterator[Sight]:
 
 
 def _has_order(loop: Loop, sight: Sight) -> bool:
-    return bool(loop.over.orders) and set(sight.expression.names) <= set(loop.over.names)
+    """Whether a value is of the items of a loop that is named for its order."""
+    items = loop.over.names
+    return bool(loop.over.orders) and all(
+        any(name == item or name.startswith(f"{item}.") for item in items) for name in sight.expression.names
+    )
 
 
 def finding(
@@ -77,18 +76,20 @@ def finding(
     fix: str | None,
     severity: Severity | None = None,
 ) -> LintFinding:
-    """A finding at a sight. `message` says what is wrong; what it costs is added."""
+    """A finding at a sight. `message` says what is wrong; what it costs of the template's own text is added."""
     blocks = sight.tokens_after // template.block_size
     behind = f"{sight.tokens_after:,} stable {_plural(sight.tokens_after, 'token')}"
     if blocks:
         behind += f" ({blocks:,} {_plural(blocks, 'block')})"
+    if sight.tokens_after:
+        message += f": {behind} behind it {'is' if sight.tokens_after == 1 else 'are'} lost"
     return LintFinding(
         code=code,
         name=name,
         severity=severity or severity_of(sight.judged.volatility),
         at=sight.at,
         rendered_at=sight.entered_at,
-        message=f"{message}: {behind} behind it {'is' if sight.tokens_after == 1 else 'are'} lost",
+        message=message,
         field=field_of(sight),
         stable_tokens_before=sight.tokens_before,
         stable_tokens_after=sight.tokens_after,
@@ -113,8 +114,8 @@ def field_of(sight: Sight) -> str:
 
 
 def shown(sight: Sight) -> str:
-    """The expression in backticks, cut where it is long."""
-    source = " ".join(sight.expression.source.split())
+    """The expression in backticks, cut where it is long; what tells of it where it is none of the source."""
+    source = " ".join((sight.expression.source or sight.judged.told_by).split())
     return f"`{source if len(source) <= 60 else source[:59] + '…'}`"
 
 

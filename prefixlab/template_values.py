@@ -51,13 +51,16 @@ class Values:
 
     @property
     def distinct(self) -> dict[str, float]:
-        """For each variable the part of the rows whose value differs from all before: 0 where it is always the same."""
+        """For each variable the part of the rows whose value differs from all before: 0 where it is always the same.
+
+        One row shows nothing of how a value varies.
+        """
         seen: dict[str, set[str]] = {}
         for row in self.rows:
             for name, value in row.items():
                 seen.setdefault(name, set()).add(json.dumps(value, sort_keys=True, default=str))
         count = len(self.rows)
-        return {name: (len(values) - 1) / (count - 1) if count > 1 else 0.0 for name, values in seen.items()}
+        return {name: (len(values) - 1) / (count - 1) for name, values in seen.items()} if count > 1 else {}
 
     def bodies(self, template: PromptTemplate) -> list[Body]:
         """The template rendered with each row.

@@ -77,6 +77,10 @@ class JinjaReading:
         self._open = open_file
         self._made = 0
         self._stack: list[str] = []
+        self._open_ways = 0
+        """Conditions and loops around what is read that values decide on."""
+        self._calls: list[tuple[nodes.Macro | nodes.CallBlock, int]] = []
+        """Macros that are being read, with the ways that were open where they were called."""
         self._blocks: dict[str, list[tuple[nodes.Block, JinjaFile]]] = {}
         self._super: list[tuple[str, int]] = []
         self.notes: dict[str, None] = {}
@@ -145,7 +149,8 @@ class JinjaReading:
         parts: list[Part] = []
         for node in body:
             made = self._statement(node, file, scope)
-            self._made += len(made)
+            # What renders nothing takes its time as well.
+            self._made += max(len(made), 1)
             if self._made > MOST_PARTS:
                 raise BadTemplate(
                     "becomes too large when its loops and includes are followed", "Split it", path=file.path
@@ -188,6 +193,14 @@ class JinjaReading:
             return self._statements(getattr(node, "body", ()), file, scope)
         return []
 
+    def _on_open_way(self, body: Iterable[nodes.Node], file: JinjaFile, scope: _Scope) -> list[Part]:
+        """Statements that values decide on."""
+        self._open_ways += 1
+        try:
+            return self._statements(body, file, scope)
+        finally:
+            self._open_ways -= 1
+
     def _output(self, node: nodes.Output, file: JinjaFile, scope: _Scope) -> list[Part]:
         parts: list[Part] = []
         for one in node.nodes:
@@ -220,7 +233,7 @@ class JinjaReading:
         rendered, changed = [], []
         for _, body in open_arms:
             inner = _Scope(scope)
-            rendered.append(tuple(_joined(self._statements(body, file, inner))))
+            rendered.append(tuple(_joined(self._on_open_way(body, file, inner))))
             changed.append(inner.names)
             scope.macros.update(inner.macros)
         for name in {name: None for names in changed for name in names}:
@@ -245,7 +258,7 @@ class JinjaReading:
         for name in _target_names(node.target):
             inner.names[name] = Value((), over._replace(source=name))
         inner.names["loop"] = Value((), Expression("loop"))
-        body = tuple(_joined(self._statements(node.body, file, inner)))
+        body = tuple(_joined(self._on_open_way(node.body, file, inner)))
         for name, value in inner.names.items():
             if "." in name:
                 # `namespace` is how a loop hands a value on.
@@ -349,7 +362,11 @@ class JinjaReading:
             parts = [part for one in operands for part in self._value(one, "", at, file, scope).parts]
         elif isinstance(node, nodes.CondExpr):
             condition = expression_of(node.test, "", self._lookup(scope))
-            arms = [self._value(one, "", at, file, scope).parts if one else () for one in (node.expr1, node.expr2)]
+            self._open_ways += 1
+            try:
+                arms = [self._value(one, "", at, file, scope).parts if one else () for one in (node.expr1, node.expr2)]
+            finally:
+                self._open_ways -= 1
             parts = [Choice(condition, at, tuple(arms))]
         elif isinstance(node, nodes.Call):
             parts = self._called(node, at, file, scope)
@@ -379,7 +396,10 @@ class JinjaReading:
         if name.startswith("self."):
             return self._block(name[5:], 0, scope)
         macro = scope.macro(name) if name else None
-        return None if macro is None else self._macro_call(macro, node, at, file, scope)
+        if macro is None or any(one is macro.node and self._open_ways > ways for one, ways in self._calls):
+            # A macro that goes into itself, as deep as the values are: what it gives there is a value.
+            return None
+        return self._macro_call(macro, node, at, file, scope)
 
     def _macro_call(self, macro: _Macro, call: nodes.Call, at: Place, file: JinjaFile, scope: _Scope) -> list[Part]:
         if len(self._stack) >= DEEPEST:
@@ -399,9 +419,11 @@ class JinjaReading:
             elif default >= 0:
                 inner.names[name] = self._value(defaults[default], "", at, macro.file, macro.scope)
         self._stack.append(f"{macro.file.path}:{macro.node.lineno}")
+        self._calls.append((macro.node, self._open_ways))
         try:
             return _entered(self._statements(macro.node.body, macro.file, inner), at)
         finally:
+            self._calls.pop()
             self._stack.pop()
 
     def _is_text(self, node: nodes.Node, scope: _Scope) -> bool:

@@ -20,6 +20,9 @@ FIX = "Go through it sorted: sorted(...) in Python, | dictsort or | sort in Jinj
 
 def unordered(template: Measured) -> Iterator[Sight]:
     """Loops, and values joined from a loop, over what has no fixed order; each place once."""
+    if template.template.is_chat_template:
+        # It goes through what the request holds, in the order in which that is written.
+        return
     seen = set()
     for sight in template.sights:
         orders = {"set", "mapping", "directory"}.intersection(sight.expression.orders)

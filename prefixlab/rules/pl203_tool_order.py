@@ -19,6 +19,9 @@ _ORDERS = frozenset(("set", "mapping", "random", "directory"))
 
 
 def check(template: Measured) -> Iterator[LintFinding]:
+    if template.template.is_chat_template:
+        # It takes the tools as the request has them.
+        return
     seen = set()
     for sight in template.sights:
         if isinstance(sight.part, Choice) or sight.at in seen or not is_about_tools(sight.expression):

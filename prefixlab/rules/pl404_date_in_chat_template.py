@@ -27,7 +27,7 @@ def check(template: Measured) -> Iterator[LintFinding]:
             if sight.judged.by != "call":
                 continue
             seen.add(sight.at)
-            message = f"{shown(sight)} is written ahead of all messages"
+            message = f"{shown(sight)} is written ahead of all messages, which are lost with it"
             yield finding("PL404", "date-in-chat-template", template, sight, message, FIX)
 
 

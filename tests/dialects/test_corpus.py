@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from prefixlab.prompt_templates import PLAIN, Hole, Text, walk
+from prefixlab.prompt_templates import PLAIN, Choice, Hole, Loop, Text, walk
 from tests.dialects.outlines import CORPUS, all_corpus_files, templates_of
 
-NO_PROMPTS = {"_rules.prompt", "flow.dag.yaml", "config.json", "support.txt"}
+NO_PROMPTS = {"_rules.prompt", "flow.dag.yaml", "config.json", "support.txt", "sound_no_prompt.py"}
 
 
 @pytest.mark.parametrize("path", list(all_corpus_files()), ids=lambda path: str(path.relative_to(CORPUS)))
@@ -26,7 +26,9 @@ def test_sample(path: Path) -> None:
             assert 1 <= part.at.column <= len(lines[part.at.line - 1]) + 1
     if expected.exists():
         lines = {int(line.split()[1]) for line in expected.read_text().splitlines()}
-        found = {part.at.line for one in templates for part in walk(one.parts) if isinstance(part, Hole)}
+        found = {
+            part.at.line for one in templates for part in walk(one.parts) if isinstance(part, Hole | Choice | Loop)
+        }
         assert lines <= found
 
 

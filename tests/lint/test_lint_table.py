@@ -59,7 +59,8 @@ BOTH = [("a.j2", "PL102"), ("b.j2", "PL103")]
         ('exclude = ["b.*"]', BOTH[:1]),
         ('exclude = ["prompts"]', []),
         ('exclude = ["else/b.j2"]', BOTH),
-        ('[tool.prefixlab.volatility]\nuuid4 = "constant"\nelse = "user"', BOTH),
+        ('[tool.prefixlab.volatility]\nuuid4 = "constant"\nelse = "user"', BOTH[:1]),
+        ('[tool.prefixlab.volatility]\nelse = "user"', BOTH),
     ],
 )
 @pytest.mark.parametrize("where", [".", "prompts", "absolute", "below"])

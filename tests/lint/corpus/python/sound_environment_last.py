@@ -1,0 +1,23 @@
+"""The same with the surroundings in the first message of the user."""
+
+import os
+import platform
+
+from anthropic import Anthropic
+
+RULES = """
+- Read the whole file before you change a line of it, and keep to the style that you find there.
+- Make one change at a time, run the tests after each, and say in one sentence what they told you.
+- Never delete what you did not write; ask first when a change touches more than three files.
+- When two readings of the task are possible, name both and choose the one that is easier to undo.
+"""
+
+
+def ask(task: str):
+    surroundings = f"Working directory: {os.getcwd()}\nOperating system: {platform.system()}"
+    return Anthropic().messages.create(
+        model="claude-sonnet-4",
+        max_tokens=1024,
+        system="You are Larch, a coding agent.\n" + RULES,
+        messages=[{"role": "user", "content": surroundings + "\n" + task}],
+    )
