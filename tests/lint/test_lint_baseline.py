@@ -121,7 +121,7 @@ def test_a_baseline_that_is_none(folder: Path, content: bytes | None) -> None:
         (folder / "known.json").write_bytes(content)
     run = prefixlab("lint", ".", "--baseline", "known.json")
     assert (run.returncode, run.stdout, run.stderr.count(b"\n")) == (2, b"", 1)
-    assert run.stderr.startswith(b"prefixlab: known.json: ")
+    assert run.stderr.startswith(b"prefixlab: known.json:")
 
 
 def test_it_is_written_to_no_template_and_not_for_a_part(folder: Path) -> None:
