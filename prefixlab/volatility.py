@@ -205,7 +205,7 @@ _HEADS: tuple[tuple[Sort, Volatility, frozenset[str]], ...] = (
         ),
     ),
     ("history", _V.TURN, _set("history messages message conversation scratchpad turns dialogue dialog chat")),
-    ("session", _V.TURN, _set("budget usage counter turn step iteration attempt score scores elapsed uptime")),
+    ("session", _V.TURN, _set("usage counter turn step iteration attempt score scores elapsed uptime")),
     ("session", _V.SESSION, _set("session thread memory memories summary recap")),
     (
         "user",

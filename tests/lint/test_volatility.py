@@ -76,7 +76,7 @@ NAMES = {
         context_length max_history history_limit message_format message_template id_format id_prefix
         user_prompt_template email_template email_signature session_timeout session_limit max_turns max_steps
         score_threshold score_range categories labels region environment currency unit country_code word_limit
-        num_questions number_of_questions max_iterations step_limit token_budget token_limit delivery_time
+        num_questions number_of_questions max_iterations step_limit token_budget budget token_limit delivery_time
         response_time opening_hours opening_time support_email support_phone_number contact_email
         company_policies default_language function_name tool_name document_count memory_limit budget_limit
         input_language source_language target_language input_format input_schema label ai_name due_date
