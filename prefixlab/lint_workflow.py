@@ -106,6 +106,9 @@ def lint(
     """
     rules = chosen_rules(settings.select, settings.ignore)
     engine = engine_named(settings.engine, settings.engine_options, settings.block_size)
+    # A baseline that is written anew owes nothing to the one before.
+    known_file = settings.baseline if settings.write_baseline is None else None
+    known = None if known_file is None else Baseline.read(known_file)
     files = TemplateFiles.found(
         paths,
         dialect=settings.dialect,
@@ -116,9 +119,6 @@ def lint(
     )
     values = None if settings.values is None else Values.read(settings.values)
     declared = declared_volatility(settings.volatility)
-    # A baseline that is written anew owes nothing to the one before.
-    known_file = settings.baseline if settings.write_baseline is None else None
-    known = None if known_file is None else Baseline.read(known_file)
     earlier = None if settings.against is None else EarlierLint.read(settings.against)
     changed = None if settings.diff is None else ChangedLines.since(settings.diff, paths)
     model = model or Model(settings)
