@@ -58,6 +58,16 @@ class Climbing(NamedTuple):
     serve: Callable[[FixedLog], FixedReuse] | None
     written: int
 
+    def first(self, count: int) -> Climbing:
+        """The same with the first requests alone, in an unlimited cache."""
+        return self._replace(
+            prompts=self.prompts[:count],
+            families=self.families._replace(numbers=self.families.numbers[:count]),
+            outcomes=self.outcomes[:count],
+            sites={site: found[:count] for site, found in self.sites.items()},
+            serve=None,
+        )
+
     def climb(
         self, causes: Sequence[tuple[bool, Hole | Structural]], targets: Mapping[Hole, Target] | None = None
     ) -> tuple[Climbed, Climber]:
@@ -118,6 +128,7 @@ class Climber:
         if isinstance(cause, Hole):
             return self.replay.fix(cause, TRIAL_REQUESTS, best, self._targets.get(cause))
         log, before, kept = self._log, self._restored, self._kept
+        cause.is_kept = False
         self._undone.append(cause)
         replayed = self._undo()
         if cause.moved:

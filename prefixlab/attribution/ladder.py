@@ -103,12 +103,12 @@ def climb(
     causes = _known_last(candidates, sites, known)
     _leave_to_one_cause(structures, sites)
     climbing = Climbing(prompts, families, outcomes, engine, encode, cuts, sites, structures, serve, written)
-    climbed, climber = climbing.climb(causes)
+    # Where values go is found out on the first requests; the whole log is climbed once.
+    climbed, climber = climbing.first(TRIAL_REQUESTS).climb(causes)
     settled = {step.cause for step in climbed.steps if isinstance(step.cause, Hole) and not step.is_known}
     as_logged = [outcome.aligned_tokens for outcome in outcomes[:TRIAL_REQUESTS]]
-    targets = better_together(climber.replay, settled, as_logged)
-    if targets:
-        climbed, climber = climbing.climb(causes, targets)
+    targets = better_together(climber.replay, settled, as_logged, engine.granularity)
+    climbed, climber = climbing.climb(causes, {**climber.replay.fixed, **targets})
     steps, rest = climbed.steps[: climbed.won], climbed.steps[climbed.won :]
 
     def measure(replayed: Replayed) -> tuple[Sequence[int], int | None]:

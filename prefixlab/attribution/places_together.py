@@ -22,8 +22,11 @@ _Choice = tuple[Target, ...]
 _Reached = Callable[[_Choice], list[int]]
 
 
-def better_together(replay: FixReplay, holes: Set[Hole], as_logged: Sequence[int]) -> dict[Hole, Target]:
-    """Places for `holes` that give more than those of the replay once all of them are fixed; empty where none do.
+def better_together(
+    replay: FixReplay, holes: Set[Hole], as_logged: Sequence[int], block_tokens: int
+) -> dict[Hole, Target]:
+    """Places for `holes` that give at least a block a request more than those of the replay once all of them are
+    fixed; empty where none do. For less the order of moved values, or a word of them, may decide.
 
     All other fixed holes stay where they are. `as_logged` is what the first requests reuse as they are: choices are
     judged on these. Of equal choices that is taken which gives the most on the way, front to back.
@@ -45,7 +48,8 @@ def better_together(replay: FixReplay, holes: Set[Hole], as_logged: Sequence[int
 
     as_settled: _Choice = tuple([settled[hole] for hole in order])
     best = _of_all(len(order), reached) if len(order) <= FEW else _one_by_one(as_settled, reached)
-    return dict(zip(order, best, strict=True)) if sum(reached(best)) > sum(reached(as_settled)) else {}
+    more = sum(reached(best)) - sum(reached(as_settled))
+    return dict(zip(order, best, strict=True)) if more >= block_tokens * len(as_logged) else {}
 
 
 def _of_all(count: int, reached: _Reached) -> _Choice:
