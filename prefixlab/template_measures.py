@@ -159,7 +159,8 @@ def measured(
 
 def ends_prefix(sight: Sight) -> bool:
     """Whether requests of one deployment differ at a sight."""
-    return sight.judged.volatility >= Volatility.TENANT or sight.judged.sort == "date"
+    has_order = not isinstance(sight.part, Choice) and bool({"set", "random"}.intersection(sight.expression.orders))
+    return has_order or sight.judged.volatility >= Volatility.TENANT or sight.judged.sort == "date"
 
 
 def _choices(parts: Sequence[Part]) -> Iterator[dict[int, int]]:

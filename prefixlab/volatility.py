@@ -211,7 +211,8 @@ _HEADS: tuple[tuple[Sort, Volatility, frozenset[str]], ...] = (
         "user",
         _V.USER,
         _set(
-            "user username customer visitor client member patient employee caller profile preferences prefs email "
+            "user uid userid username premium vip guest admin subscriber subscribed loggedin "
+            "customer visitor client member patient employee caller profile preferences prefs email "
             "phone address location firstname lastname nickname login account"
         ),
     ),

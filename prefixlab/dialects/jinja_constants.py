@@ -15,6 +15,57 @@ MOST_ITEMS = 200
 """Items of a constant list that is looped over one by one."""
 
 
+MOST_CHARACTERS = 100_000
+"""Of a constant text; what would be longer is left to the run."""
+
+_SURE = (
+    nodes.Const, nodes.TemplateData, nodes.Name, nodes.Getattr, nodes.Getitem, nodes.List, nodes.Tuple, nodes.Dict,
+    nodes.Pair, nodes.Compare, nodes.Operand, nodes.And, nodes.Or, nodes.Not, nodes.CondExpr, nodes.Concat, nodes.Add,
+    nodes.Sub, nodes.Neg, nodes.Pos, nodes.Test, nodes.Filter, nodes.Call, nodes.Keyword, nodes.Slice,
+)  # fmt: skip
+"""What makes no more than it is given. A product, a power or a format makes any number of characters of two digits."""
+
+_SURE_FILTERS = frozenset(
+    [
+        "abs",
+        "capitalize",
+        "count",
+        "default",
+        "d",
+        "e",
+        "escape",
+        "first",
+        "int",
+        "join",
+        "last",
+        "length",
+        "list",
+        "lower",
+        "map",
+        "max",
+        "min",
+        "reverse",
+        "round",
+        "safe",
+        "select",
+        "reject",
+        "sort",
+        "string",
+        "sum",
+        "title",
+        "tojson",
+        "trim",
+        "unique",
+        "upper",
+        "wordcount",
+        "attr",
+        "dictsort",
+        "items",
+        "float",
+    ]
+)
+
+
 def constant(environment: jinja2.Environment, node: nodes.Node, scope: Scope) -> Any:
     """The value of an expression that needs none of the caller's, else `UNKNOWN`."""
     if isinstance(node, nodes.Const):
@@ -33,10 +84,14 @@ def constant(environment: jinja2.Environment, node: nodes.Node, scope: Scope) ->
             if limits and all(isinstance(one, int) and abs(one) <= MOST_ITEMS for one in limits):
                 return range(*limits[:3])
         return UNKNOWN
-    if isinstance(node, nodes.Filter) and node.name in ("random", "pprint", "shuffle"):
+    parts = [node, *node.find_all(nodes.Node)]
+    if not all(isinstance(one, _SURE) for one in parts):
+        return UNKNOWN
+    if not all(one.name in _SURE_FILTERS for one in parts if isinstance(one, nodes.Filter)):
         return UNKNOWN
     try:
-        return _with_constants(node, scope).as_const(nodes.EvalContext(environment))
+        made = _with_constants(node, scope).as_const(nodes.EvalContext(environment))
+        return UNKNOWN if len(str(made)) > MOST_CHARACTERS else made
     except Exception:  # whatever cannot be worked out now is a value of run time
         return UNKNOWN
 

@@ -10,7 +10,7 @@ from jinja2 import nodes
 from prefixlab.prompt_templates import Expression, Order
 
 _ORDERED = {"dictsort", "sort"}
-_IN_PLACE_ORDERS: dict[str, Order] = {"random": "random", "shuffle": "random", "set": "set", "unique": "set"}
+_IN_PLACE_ORDERS: dict[str, Order] = {"random": "random", "shuffle": "random", "set": "set"}
 _OF_MAPPING = {"items", "keys", "values"}
 
 Lookup = Callable[[str], Expression | None]

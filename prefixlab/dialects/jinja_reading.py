@@ -27,6 +27,7 @@ from prefixlab.dialects.jinja_values import (
     entered_at_place,
     lookup_in,
     target_names,
+    text_length,
     value_of,
     without_empty,
 )
@@ -35,6 +36,12 @@ from prefixlab.template_files import BadTemplate
 
 MOST_PARTS = 50_000
 """Parts that a template may become; includes in loops can make any number."""
+
+MOST_OF_ONE = 2_000
+"""Parts of one expression; names that stand for sums of one another can make any number."""
+
+MOST_TEXT_OF_ONE = 1_000_000
+"""Characters of them."""
 
 DEEPEST = 40
 """Macros and includes in one another."""
@@ -351,7 +358,7 @@ class JinjaReading:
             parts = self._called(node, at, file, scope)
         elif isinstance(node, nodes.Filter) and node.name in _AS_THEY_ARE and node.node is not None:
             parts = self._value(node.node, source, at, file, scope).parts
-        if parts is not None:
+        if parts is not None and len(parts) <= MOST_OF_ONE and text_length(parts) <= MOST_TEXT_OF_ONE:
             joined = tuple(without_empty(parts))
             return Value(joined, expression_of(node, source, lookup_in(scope)))
         expression = expression_of(node, source, lookup_in(scope))

@@ -131,6 +131,11 @@ def without_empty(parts: Iterable[Part]) -> list[Part]:
     return [part for part in parts if not isinstance(part, Text) or part.text]
 
 
+def text_length(parts: Iterable[Part]) -> int:
+    """Characters of the texts among parts, without those in arms and loops."""
+    return sum([len(part.text) for part in parts if isinstance(part, Text)])
+
+
 def lookup_in(scope: Scope) -> Callable[[str], Expression | None]:
     """What gives the expression that a name of the template stands for, and None for one of the caller's."""
 

@@ -106,7 +106,8 @@ def _change(change: CauseChange, show: Callable[[str], str]) -> str:
     for side, row in (("before", change.before), ("after", change.after)):
         if row is not None:
             where = f" from token {number(row.token_index)}" if isinstance(row, Field) else ""
-            figures.append(f"{side} {number(row.recoverable_tokens)} tokens{where}")
+            won = f"{number(row.recoverable_tokens)} tokens" if row.recoverable_tokens else "nothing by itself"
+            figures.append(f"{side} {won}{where}")
     return f"{said}: {', '.join(figures)}."
 
 

@@ -22,7 +22,10 @@ def check(template: Measured) -> Iterator[LintFinding]:
         return
     seen = set()
     last = max([at for at, one in enumerate(template.sights) if isinstance(one.part, Loop)], default=-1)
-    for sight in template.sights[: last + 1]:
+    for at, sight in enumerate(template.sights):
+        if at > last and not sight.inside:
+            # Behind all messages it costs nothing.
+            continue
         if isinstance(sight.part, Hole) and sight.judged.sort in ("clock", "date") and sight.at not in seen:
             if sight.judged.by != "call":
                 continue
