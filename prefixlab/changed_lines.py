@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from prefixlab.errors import PrefixlabError
+from prefixlab.git_command import run_git
 from prefixlab.prompt_templates import Place
 
 _HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _ESCAPE = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
-_OF_A_HOOK = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
 _NAMED = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f": b"\f", b"r": b"\r"}
 
 
@@ -67,7 +66,7 @@ class ChangedLines:
         wanted = f"{revision}^{{commit}}"
         commit = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", wanted, asked=revision)
         name = commit.decode("ascii").strip()
-        done = _run(root, "merge-base", name, "HEAD")
+        done = run_git(root, "merge-base", name, "HEAD")
         if not done.returncode:
             return done.stdout.decode("ascii").strip()
         if _git(root, "rev-parse", "--is-shallow-repository").strip() == b"true":
@@ -123,7 +122,7 @@ def _root_of(folder: str) -> str:
 
 
 def _git(folder: str, *arguments: str, asked: str = "") -> bytes:
-    done = _run(folder, *arguments)
+    done = run_git(folder, *arguments)
     if done.returncode == 0:
         return done.stdout
     if asked:
@@ -132,14 +131,3 @@ def _git(folder: str, *arguments: str, asked: str = "") -> bytes:
     if "not a git repository" in said:
         raise PrefixlabError("--diff needs a Git repository, and this is none", "Leave --diff out", path=folder)
     raise PrefixlabError(f"--diff: git {arguments[0]} failed: {said}", "Mend that, or leave --diff out")
-
-
-def _run(folder: str, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    command = ["git", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false", "-C", folder, *arguments]
-    # What Git tells the hooks that it runs is about the folder in which it runs them.
-    kept = {name: value for name, value in os.environ.items() if name not in _OF_A_HOOK}
-    environment = {**kept, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
-    try:
-        return subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=False)  # noqa: S603
-    except FileNotFoundError:
-        raise PrefixlabError("--diff needs Git, and there is none", "Install Git, or leave --diff out") from None

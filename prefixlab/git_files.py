@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from prefixlab.errors import PrefixlabError
+from prefixlab.git_command import run_git
 from prefixlab.template_files import MOST_BYTES
 
 ENDINGS = (
@@ -35,7 +35,7 @@ def at_revision(path: str, revision: str) -> Iterator[str]:
         return
     folder = os.path.dirname(os.path.abspath(path))
     top = _git(["rev-parse", "--show-toplevel"], folder, path, "is not in a git repository", "Name a file in one")
-    root = top.decode().strip()
+    root = os.fsdecode(top.removesuffix(b"\n"))
     inside = Path(os.path.realpath(path)).relative_to(os.path.realpath(root)).as_posix()
     said = _git(
         ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"],
@@ -79,19 +79,7 @@ def _contents(root: str, commit: str, names: Sequence[str]) -> Iterator[tuple[st
 
 
 def _git(arguments: Sequence[str], folder: str, path: str, what: str, todo: str, given: bytes = b"") -> bytes:
-    try:
-        done = subprocess.run(  # noqa: S603 - arguments are a list, and none comes before the subcommand
-            ["git", *arguments],  # noqa: S607 - whichever git the caller has
-            cwd=folder,
-            input=given,
-            capture_output=True,
-            check=False,
-            timeout=60,
-        )
-    except FileNotFoundError:
-        raise PrefixlabError("git is not installed", "Install it, or compare two files") from None
-    except subprocess.TimeoutExpired:
-        raise PrefixlabError("git does not answer", "Try again", path=path) from None
+    done = run_git(folder, *arguments, given=given)
     if done.returncode:
         raise PrefixlabError(what, todo, path=path)
     return done.stdout

@@ -10,7 +10,8 @@ import orjson
 
 from prefixlab.comparison import CauseChange, Comparison, Side
 from prefixlab.findings import Break, Field, Totals
-from prefixlab.reporters.neutral import cells, neutral, pad, wrapped
+from prefixlab.reporters.json_report import totals_document
+from prefixlab.reporters.neutral import bulleted, cells, neutral, pad, wrapped
 from prefixlab.reporters.redaction import stand_in
 from prefixlab.reporters.wording import counted, number, percent
 
@@ -38,11 +39,11 @@ def text(found: Comparison, width: int) -> bytes:
     if found.changes:
         lines += ["", "Values and breaks"]
         for change in found.changes:
-            lines += _item(_change(change, neutral), width)
+            lines += bulleted(_change(change, neutral), width)
     if found.notes:
         lines += ["", "Notes"]
         for note in found.notes:
-            lines += _item(neutral(note), width)
+            lines += bulleted(neutral(note), width)
     lines += ["", *wrapped(_footing(found), width)]
     return ("\n".join(lines) + "\n").encode()
 
@@ -111,10 +112,6 @@ def _change(change: CauseChange, show: Callable[[str], str]) -> str:
     return f"{said}: {', '.join(figures)}."
 
 
-def _item(said: str, width: int) -> list[str]:
-    return [("    " if at else "  - ") + line for at, line in enumerate(wrapped(said, width - 4))]
-
-
 def markdown(found: Comparison, width: int) -> bytes:
     """A comment for a pull request."""
     lines = [f"**prefixlab** {_answer(found)}", "", "| | before | after |", "|---|---:|---:|"]
@@ -159,19 +156,10 @@ def _side(side: Side) -> dict[str, Any]:
     return {
         "name": side.name,
         "what": side.what,
-        "totals": _totals(side.totals),
-        "warm": _totals(side.warm),
+        "totals": totals_document(side.totals),
+        "warm": totals_document(side.warm),
         "losses": side.losses._asdict(),
         "stable_tokens": side.stable_tokens,
-    }
-
-
-def _totals(totals: Totals) -> dict[str, Any]:
-    return {
-        **asdict(totals),
-        "raw_reuse": totals.raw_reuse,
-        "aligned_reuse": totals.aligned_reuse,
-        "cached_reuse": totals.cached_reuse,
     }
 
 

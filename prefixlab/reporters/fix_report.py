@@ -10,7 +10,8 @@ import orjson
 
 from prefixlab.findings import Totals
 from prefixlab.fixed_summary import FixedStep, FixSummary
-from prefixlab.reporters.neutral import cells, neutral, pad, wrapped
+from prefixlab.reporters.json_report import totals_document
+from prefixlab.reporters.neutral import bulleted, cells, neutral, pad, wrapped
 from prefixlab.reporters.redaction import stand_in
 from prefixlab.reporters.wording import counted, number, percent
 
@@ -47,7 +48,7 @@ def text(found: FixSummary, width: int) -> bytes:
     if found.unfixed:
         lines += ["", "Left as it was"]
         for said in _folded([f"{neutral(row.name)}: {row.why}" for row in found.unfixed]):
-            lines += _item(f"{said}.", width)
+            lines += bulleted(f"{said}.", width)
     notes = [*found.notes]
     if found.skipped:
         kept = counted(found.skipped, "record cannot be read and was kept as it is",
@@ -62,7 +63,7 @@ def text(found: FixSummary, width: int) -> bytes:
     if notes:
         lines += ["", "Notes"]
         for note in notes:
-            lines += _item(neutral(note), width)
+            lines += bulleted(neutral(note), width)
     if found.steps:
         is_formed = any([step.kind in ("whitespace", "unicode_form") for step in found.steps])
         edited = "and none edited but for its form" if is_formed else "or edited"
@@ -115,7 +116,7 @@ def _row(name: str, before: Totals, after: Totals, tokens: str) -> tuple[str, st
 def _steps(found: FixSummary, width: int) -> list[str]:
     lines = ["What was changed" if found.written_to is not None else "What would be changed"]
     for said in _folded([f"{_what(step)}: {counted(step.records, 'record')}{_left(step)}" for step in found.steps]):
-        lines += _item(f"{said}.", width)
+        lines += bulleted(f"{said}.", width)
     return lines
 
 
@@ -136,10 +137,6 @@ def _left(step: FixedStep) -> str:
     return f"; {number(step.left)} have it where it cannot be moved" if step.left else ""
 
 
-def _item(said: str, width: int) -> list[str]:
-    return [("    " if at else "  - ") + line for at, line in enumerate(wrapped(said, width - 4))]
-
-
 def json(found: FixSummary, width: int) -> bytes:
     """The summary with every figure as it is."""
     document = {
@@ -150,28 +147,14 @@ def json(found: FixSummary, width: int) -> bytes:
         "records": found.records,
         "changed_records": found.changed_records,
         "skipped": found.skipped,
-        "before": _totals(found.before),
-        "after": _totals(found.after),
+        "before": totals_document(found.before),
+        "after": totals_document(found.after),
         "promised_aligned_tokens": found.promised_tokens,
         "steps": [step._asdict() for step in found.steps],
         "unfixed": [row._asdict() for row in found.unfixed],
         "notes": list(found.notes),
     }
     return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
-
-
-def _totals(totals: Totals) -> dict[str, int | float]:
-    return {
-        "requests": totals.requests,
-        "families": totals.families,
-        "prompt_tokens": totals.prompt_tokens,
-        "raw_shared_tokens": totals.raw_shared_tokens,
-        "aligned_tokens": totals.aligned_tokens,
-        "cached_tokens": totals.cached_tokens,
-        "raw_reuse": totals.raw_reuse,
-        "aligned_reuse": totals.aligned_reuse,
-        "cached_reuse": totals.cached_reuse,
-    }
 
 
 def redacted(found: FixSummary) -> FixSummary:

@@ -26,7 +26,8 @@ def _settings(values: Mapping[str, Any], first: tuple[str, ...]) -> dict[str, An
     return {**{key: values.get(key) for key in first}, **{key: values[key] for key in values if key not in first}}
 
 
-def _totals(totals: Totals) -> dict[str, Any]:
+def totals_document(totals: Totals) -> dict[str, Any]:
+    """Sums and ratios, as every schema has them."""
     ratios = {name: getattr(totals, name) for name in ("raw_reuse", "aligned_reuse", "cached_reuse")}
     return {**asdict(totals), **ratios}
 
@@ -34,7 +35,7 @@ def _totals(totals: Totals) -> dict[str, Any]:
 def _group(report: Report, tag: str, value: str, totals: Totals) -> dict[str, Any]:
     """One value of a tag: its totals, and its losses and causes where the report has them."""
     losses, causes = report.by_losses.get(tag, {}), report.by_causes.get(tag, {})
-    document = _totals(totals)
+    document = totals_document(totals)
     if value in losses:
         document["losses"] = losses[value]._asdict()
     if value in causes:
@@ -77,8 +78,8 @@ def as_document(report: Report, *, per_request: bool) -> dict[str, Any]:
         "tokenizer": _settings(report.tokenizer, _TOKENIZER_KEYS),
         "chat_template": None if report.chat_template is None else _settings(report.chat_template, _TEMPLATE_KEYS),
         "engine": _settings(report.engine, _ENGINE_KEYS),
-        "totals": _totals(report.totals),
-        "warm": _totals(report.warm),
+        "totals": totals_document(report.totals),
+        "warm": totals_document(report.warm),
         "losses": report.losses._asdict(),
         "fields": [{**asdict(row), "examples": list(row.examples)} for row in report.fields],
         "breaks": [asdict(row) for row in report.breaks],

@@ -122,6 +122,11 @@ def wrapped(text: str, width: int) -> list[str]:
     return [*lines, line] if line or not lines else lines
 
 
+def bulleted(said: str, width: int) -> list[str]:
+    """An item of a list: the text wrapped behind a dash."""
+    return [("    " if at else "  - ") + line for at, line in enumerate(wrapped(said, width - 4))]
+
+
 def without_surrogates(text: str) -> str:
     """The text as UTF-8 can hold it: a lone surrogate becomes U+FFFD."""
     try:

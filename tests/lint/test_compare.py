@@ -127,7 +127,7 @@ def test_two_logs_and_two_saved_runs_say_the_same(tmp_path: Path) -> None:
     assert all(row["status"] == "same" for row in of_runs["fields"])
 
 
-def test_one_template_at_two_revisions(clock: Path) -> None:
+def test_one_template_at_two_revisions(clock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def git(*arguments: str) -> None:
         identity = ["-c", "user.name=a", "-c", "user.email=a@example.com"]
         subprocess.run(["git", *identity, *arguments], cwd=clock, check=True, capture_output=True)
@@ -141,6 +141,8 @@ def test_one_template_at_two_revisions(clock: Path) -> None:
     (clock / "prompt.j2").write_text('{% include "head.j2" %}\n' + BODY + "\nCurrent time: {{ now }}.")
     git("commit", "-qam", "two")
     template, values = clock / "prompt.j2", clock / "values.jsonl"
+    # As in a hook of another repository: Git tells it where that one is.
+    monkeypatch.setenv("GIT_DIR", str(clock / "elsewhere"))
     found = compared("--git", "HEAD~1..HEAD", template, "--values", values)
     assert found["before"]["warm"]["raw_shared_tokens"] == 6
     assert found["verdict"] == "better"
