@@ -12,8 +12,10 @@ from prefixlab.reporters.neutral import neutral
 
 
 def render_junit(report: LintReport, width: int) -> bytes:
-    """One case a finding, one a file that cannot be read, one a template in which nothing is found; `width` is of no use
-    to it."""
+    """One case a finding, one a file that cannot be read, one a template in which nothing is found.
+
+    `width` is of no use to it.
+    """
     cases = [*map(_unread, report.unread), *[_case(finding, report) for finding in report.findings]]
     faulty = {finding.template for finding in report.findings}
     for figures in report.templates:
