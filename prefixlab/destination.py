@@ -7,7 +7,7 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from prefixlab.errors import PrefixlabError
@@ -41,9 +41,18 @@ class Destination:
             return
         if stat.S_ISDIR(found.st_mode):
             raise PrefixlabError(f"{named} is a folder", "Give a file to -o")
-        if not stat.S_ISCHR(found.st_mode) and any([_is(log, found) for log in expand(logs)]):
-            raise PrefixlabError(f"{named} is one of the files to read", "Give another file to -o")
         self.is_stream = not stat.S_ISREG(found.st_mode)
+        self.refuse(expand(logs) if logs else ())
+
+    def refuse(self, read: Iterable[str]) -> None:
+        """Check that it is none of the files that are read.
+
+        Raises:
+            PrefixlabError: it is one.
+        """
+        found = None if self.is_stdout else self._found()
+        if found is not None and not stat.S_ISCHR(found.st_mode) and any([_is(path, found) for path in read]):
+            raise PrefixlabError(f"{self.named} is one of the files to read", "Give another file to -o")
 
     def write(self, document: bytes) -> None:
         """Writes the whole document, or nothing: a file is put in place only when it is complete.

@@ -64,6 +64,8 @@ class TemplateFigures(NamedTuple):
     stable_tokens_then: int | None = None
     """In the run that it is compared with; None where that has no such template."""
     stranded_tokens_then: int | None = None
+    assumed: tuple[str, ...] = ()
+    """Variables and conditions that are taken for the same in all requests though nothing tells."""
 
 
 class RuleSheet(NamedTuple):

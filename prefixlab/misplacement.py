@@ -33,14 +33,6 @@ def strands(template: Measured, sight: Sight) -> bool:
     return behind >= sight.tokens_before or not is_expected
 
 
-def is_volatile(sight: Sight) -> bool:
-    """Whether a value differs between requests of one deployment, or from day to day."""
-    judged = sight.judged
-    if judged.by == "declared":
-        return judged.volatility >= Volatility.TENANT
-    return judged.volatility >= Volatility.USER or judged.sort == "date"
-
-
 def misplaced(template: Measured, sorts: Iterable[Sort]) -> Iterator[Sight]:
     """Holes of these sorts that strand stable text; each place in a file once."""
     wanted = frozenset(sorts)
@@ -54,7 +46,7 @@ def misplaced(template: Measured, sorts: Iterable[Sort]) -> Iterator[Sight]:
         if any(_has_order(loop, sight) for loop in sight.inside):
             # The loop is named, once, for its order.
             continue
-        if sight.at not in seen and is_volatile(sight) and strands(template, sight):
+        if sight.at not in seen and sight.judged.varies and strands(template, sight):
             seen.add(sight.at)
             yield sight
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from prefixlab.contracts import Dialect
 from prefixlab.lint_findings import LintFinding, TemplateFigures
 from prefixlab.lint_rules import Rule
+from prefixlab.misplacement import field_of
 from prefixlab.prompt_templates import Hole, PromptTemplate, Volatility
 from prefixlab.records import TEMPLATE, TOKEN_BYTES, Chat, Location, Origin, Request, Segment
 from prefixlab.served_models import ServedModel, ServedModels
@@ -82,6 +83,9 @@ class Checks:
             found.stranded_tokens,
             sum([isinstance(sight.part, Hole) for sight in found.sights]),
             renderings,
+            assumed=()
+            if renderings or template.is_chat_template
+            else tuple(dict.fromkeys([field_of(sight) for sight in found.assumed])),
         )
 
 

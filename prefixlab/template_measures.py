@@ -93,6 +93,8 @@ class Measured(NamedTuple):
     min_tokens: int
     boundary_at: Sight | None = None
     """The first sight that ends what all renderings share."""
+    assumed: tuple[Sight, ...] = ()
+    """Sights at least a block ahead of it that would end it if they varied, which nothing tells."""
     budget: Budget | None = None
 
 
@@ -154,13 +156,20 @@ def measured(
         block_size,
         min_tokens,
         first,
+        assumed=tuple(
+            [
+                one
+                for one in ordered
+                if one.judged.is_assumed and not one.inside and one.tokens_before + block_size <= stable
+            ]
+        ),
     )
 
 
 def ends_prefix(sight: Sight) -> bool:
     """Whether requests of one deployment differ at a sight."""
     has_order = not isinstance(sight.part, Choice) and bool({"set", "random"}.intersection(sight.expression.orders))
-    return has_order or sight.judged.volatility >= Volatility.TENANT or sight.judged.sort == "date"
+    return has_order or sight.judged.varies
 
 
 def _choices(parts: Sequence[Part]) -> Iterator[dict[int, int]]:

@@ -30,6 +30,25 @@ class Judged(NamedTuple):
     told_by: str = ""
     """The call or the name that tells."""
 
+    @property
+    def varies(self) -> bool:
+        """Whether the value differs between requests of one deployment, or from day to day.
+
+        A name of a tenant says only who may be asked for: it takes more to know that a deployment serves several.
+        """
+        if self.by in ("declared", "values"):
+            return self.volatility >= Volatility.TENANT
+        return self.volatility >= Volatility.USER or self.sort == "date"
+
+    @property
+    def is_assumed(self) -> bool:
+        """Whether nothing shows that the value does not vary."""
+        return (
+            not self.varies
+            and self.by not in ("declared", "values")
+            and (self.sort == "unknown" or self.volatility == Volatility.TENANT)
+        )
+
 
 UNKNOWN = Judged(Volatility.DEPLOYMENT, "unknown", "nothing")
 

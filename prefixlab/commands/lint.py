@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
@@ -75,7 +76,7 @@ def lint(asked: Namespace) -> int:
     from prefixlab.lint_workflow import lint as run
     from prefixlab.reporters.lint_report import ENDINGS, FORMS
 
-    destination = Destination(asked.output, asked.paths)
+    destination = Destination(asked.output, [path for path in asked.paths if not os.path.isdir(path)])
     form = options.chosen_form(asked.format, destination, ENDINGS)
     settings = LintSettings(
         tokenizer=asked.tokenizer,
@@ -106,6 +107,8 @@ def lint(asked: Namespace) -> int:
         found = done.report
     else:
         found = run(asked.paths, settings)
+    # What is read in folders is known by now.
+    destination.refuse([one.path for one in found.templates])
     found = options.noted(found, asked)
     if asked.dry_run:
         # Standard output is the diff's alone, so that it can be applied.

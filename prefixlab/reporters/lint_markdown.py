@@ -23,7 +23,8 @@ def render_markdown(report: LintReport, width: int) -> bytes:
         title, table = wording.template_title(report), _templates(report)
         parts += [f"**{title}**", table] if report.against else [_details(title, table)]
     notes = "\n".join([f"- {prose(note, starts_line=True)}" for note in report.notes])
-    parts.append(_details("Settings and notes", prose(wording.measured_on(report)), notes))
+    assumed = prose(said) if (said := wording.assumed(report)) else ""
+    parts.append(_details("Settings and notes", prose(wording.measured_on(report)), assumed, notes))
     return ("\n\n".join([part for part in parts if part]) + "\n").encode()
 
 

@@ -7,7 +7,7 @@ JSON of `lint` (`"schema": "prefixlab.lint/1"`):
 | `version`, `tokenizer`, `engine`, `block_size` | what it was counted with |
 | `files` | template files that were read |
 | `findings` | by place: `code`, `name`, `severity`, `path`, `line`, `column`, `end_column` (0 where not known), `message`, `field`, `stable_tokens_before`, `stable_tokens_after`, `blocks_before`, `blocks_after`, `rendered_at` (`path`, `line`, `column`), `template`, `fix` |
-| `templates` | `path`, `name`, `dialect`, `stable_tokens`, `stable_blocks`, `stranded_tokens`, `holes`, `renderings`; `stable_tokens_then`, `stranded_tokens_then` of the run of `--against`, or null |
+| `templates` | `path`, `name`, `dialect`, `stable_tokens`, `stable_blocks`, `stranded_tokens`, `holes`, `renderings`; `stable_tokens_then`, `stranded_tokens_then` of the run of `--against`, or null; `assumed`: values taken for the same in all requests though nothing tells |
 | `unread` | files that could not be read: `path`, `line` (null where none is known), `message` |
 | `suppressed`, `known` | findings that a comment accepts, and that the baseline has |
 | `since` | the revision since which lines were changed, or null |

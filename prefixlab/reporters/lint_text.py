@@ -21,6 +21,7 @@ def render_text(report: LintReport, width: int) -> bytes:
         lines += ["", *_finding(finding, report, width)]
     if report.templates:
         lines += ["", *_templates(report, width), "", *wrapped(wording.measured_on(report), width)]
+        lines += wrapped(neutral(wording.assumed(report)), width) if wording.assumed(report) else []
     for note in report.notes:
         lines += ["", *wrapped(neutral(note), width)]
     return ("\n".join([as_logged(line.rstrip()) for line in lines]) + "\n").encode()

@@ -9,6 +9,8 @@ from prefixlab.lint_findings import SEVERITIES, LintFinding, LintReport, Templat
 from prefixlab.reporters.neutral import neutral
 from prefixlab.reporters.wording import counted, number
 
+_MOST_ASSUMED = 6
+
 
 def headline(report: LintReport) -> str:
     """What was found, in a sentence or two."""
@@ -77,6 +79,19 @@ def around(finding: LintFinding, report: LintReport) -> str:
 def measured_on(report: LintReport) -> str:
     """With what the tokens were counted."""
     return f"Counted with {report.tokenizer}, in blocks of {number(report.block_size)} as {report.engine} has them."
+
+
+def assumed(report: LintReport) -> str:
+    """Which values are taken for the same in all requests though nothing tells; empty where there is none."""
+    names = [*dict.fromkeys([" ".join(name.split()) for one in report.templates for name in one.assumed])]
+    if not names:
+        return ""
+    shown = ", ".join([f"`{name if len(name) <= 40 else name[:39] + '…'}`" for name in names[:_MOST_ASSUMED]])
+    more = f" and {number(len(names) - _MOST_ASSUMED)} more" if len(names) > _MOST_ASSUMED else ""
+    return (
+        f"Taken for the same in all requests, as nothing tells: {shown}{more}. "
+        "Say how often each differs in [tool.prefixlab.volatility], or give --values."
+    )
 
 
 def called(figures: TemplateFigures) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from prefixlab.lint_findings import LintFinding
 from prefixlab.lint_rules import Example, Rule
-from prefixlab.misplacement import finding, is_volatile, shown, strands
+from prefixlab.misplacement import finding, shown, strands
 from prefixlab.prompt_templates import Choice, Text, walk
 from prefixlab.template_measures import Measured
 
@@ -24,7 +24,7 @@ def check(template: Measured) -> Iterator[LintFinding]:
         if not isinstance(part, Choice) or sight.at in seen or template.template.is_chat_template:
             continue
         texts = {"".join([one.text for one in walk(arm) if isinstance(one, Text)]).strip() for arm in part.arms}
-        if len(texts) > 1 and is_volatile(sight) and strands(template, sight):
+        if len(texts) > 1 and sight.judged.varies and strands(template, sight):
             seen.add(sight.at)
             message = f"{shown(sight)} splits the cache into {len(part.arms)} variants"
             yield finding("PL401", "early-condition", template, sight, message, FIX)

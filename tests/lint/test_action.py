@@ -199,6 +199,12 @@ def test_where_nothing_is_found_no_comment_is_made_and_an_earlier_one_is_mended(
     own = [{"id": 3, "login": "github-actions[bot]", "body": "<!-- prefixlab lint -->\nold"}]
     (_, patched) = runner.comment(GH_COMMENTS=json.dumps(own))
     assert "Nothing to mend in 1 template." in patched[1][0]
+    # A file that cannot be read fails the job in the end, and the report is of the others as well.
+    (runner.checkout / "bad.j2").write_text("{% if %}")
+    done = runner.run("Lint", PATHS=".")
+    assert (done.returncode, done.stdout.splitlines()[0][:23]) == (0, "::error file=bad.j2,lin")
+    assert runner.outputs()["status"] == "2"
+    assert "1 file could not be read." in Path(runner.outputs()["report"]).read_text()
 
 
 def test_hostile_names_and_inputs_are_arguments(runner: Runner) -> None:
@@ -232,8 +238,14 @@ def test_hostile_names_and_inputs_are_arguments(runner: Runner) -> None:
 def test_what_is_wrong_stops_the_job_with_its_message(runner: Runner) -> None:
     (runner.checkout / "a.j2").write_text("{% if %}")
     done = runner.run("Lint", PATHS=".")
-    assert done.returncode == 2
+    # The reports are made, and the job fails in its last step.
     assert "a.j2:1" in done.stderr
+    assert (done.returncode, runner.outputs()["status"]) == (0, "2")
+    assert runner.run("Pass or fail", STATUS="2").returncode == 2
+    runner.output.unlink()
+    done = runner.run("Lint", PATHS="nowhere")
+    assert done.returncode == 2
+    assert "nowhere: there is no such file or folder" in done.stderr
     assert not runner.output.exists()
 
 

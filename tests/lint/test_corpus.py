@@ -64,6 +64,37 @@ def test_sample(path: Path) -> None:
     assert not report.notes
 
 
+def test_what_the_table_calls_stranded_is_found_and_the_other_way_round() -> None:
+    report = lint([str(folder) for folder in FOLDERS], LintSettings(exclude=("flow.dag.yaml",)), model())
+    found = {finding.template for finding in report.findings if finding.code.startswith("PL1")}
+    for one in report.templates:
+        called = f"{one.path}:{one.name}" if one.name else one.path
+        if one.stranded_tokens >= report.block_size:
+            assert called in {finding.template for finding in report.findings}
+        assert one.stranded_tokens or called not in found
+
+
+def test_what_is_taken_for_the_same_is_said(tmp_path: Path) -> None:
+    text = "For {{ company_name }} in {{ region }} {% if beta %}beta{% endif %} with {{ locale }} and {{ flavour }}\n"
+    (tmp_path / "a.j2").write_text(
+        text + "Answer in two sentences and quote the number of the order.\n" * 4 + "{{ tail }}"
+    )
+    (figures,) = lint([str(tmp_path)], LintSettings(), model()).templates
+    # What stands behind the stable text can be what it likes.
+    assert figures.assumed == ("company_name", "region", "beta", "flavour")
+    assert figures.stable_tokens > 48
+    known = {"company_name": "deployment", "beta": "deployment", "flavour": "tenant"}
+    report = lint([str(tmp_path)], LintSettings(volatility=known), model())
+    assert [(one.field, one.severity) for one in report.findings] == [("flavour", "low")]
+    known["flavour"] = "constant"
+    assert lint([str(tmp_path)], LintSettings(volatility=known), model()).templates[0].assumed == ("region",)
+    (tmp_path / "values.jsonl").write_text(
+        '{"company_name": "a", "region": "b", "beta": 1, "locale": "c", "flavour": 2}\n'
+    )
+    with_values = LintSettings(values=str(tmp_path / "values.jsonl"))
+    assert lint([str(tmp_path)], with_values, model()).templates[0].assumed == ()
+
+
 def test_they_are_of_all_dialects_and_half_are_sound() -> None:
     faulty = [path for path in SAMPLES if expected_of(path)]
     assert len(SAMPLES) >= 70

@@ -165,7 +165,11 @@ def test_json(path: str) -> None:
     assert (one["blocks_before"], one["blocks_after"]) == (0, 50)
     assert document["templates"] == [
         dict(
-            zip(TemplateFigures._fields, (one["path"], one["path"], "jinja2", 5, 0, 814, 1, 0, None, None), strict=True)
+            zip(
+                TemplateFigures._fields,
+                (one["path"], one["path"], "jinja2", 5, 0, 814, 1, 0, None, None, []),
+                strict=True,
+            )
         )
     ]
 
@@ -308,6 +312,18 @@ def test_one_bad_file_does_not_silence_the_others(folder: Path) -> None:
     with pytest.raises(BadTemplate):
         pl.lint(".")
     assert len(pl.lint(".", keep_going=True).unread) == 2
+
+
+def test_a_report_is_written_over_the_last_one_and_never_over_a_template(folder: Path) -> None:
+    (folder / "a.j2").write_text(f"Time {{{{ now() }}}}\n{RULES}")
+    for _ in range(2):
+        assert prefixlab("lint", ".", "-o", "report.md").stderr == b""
+    assert prefixlab("lint", ".", "-o", "report.sarif.json").stderr == b""
+    for paths in ([".", "-o", "a.j2"], ["a.j2", "-o", "a.j2"]):
+        run = prefixlab("lint", *paths, "--format", "json")
+        assert (run.returncode, run.stdout) == (2, b"")
+        assert b"a.j2 is one of the files to read" in run.stderr
+    assert (folder / "a.j2").read_text().startswith("Time ")
 
 
 def test_an_earlier_run_is_set_beside(folder: Path) -> None:
