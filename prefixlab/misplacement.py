@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from prefixlab.lint_findings import LintFinding, Severity
 from prefixlab.prompt_templates import Choice, Hole, Loop, Volatility
 from prefixlab.template_measures import Measured, Sight
-from prefixlab.volatility import Sort
+from prefixlab.volatility.judgement import Sort
 
 _EXPECTED_LAST = ("question", "retrieved", "history")
 """What a prompt is for: it has to stand somewhere."""

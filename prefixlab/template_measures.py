@@ -26,7 +26,8 @@ from prefixlab.prompt_templates import (
     Volatility,
     walk,
 )
-from prefixlab.volatility import Judged, judged
+from prefixlab.volatility.judgement import Judged
+from prefixlab.volatility.judging import judged
 
 FIRST_MARK = 0xF0000
 """Marks are characters for private use; a template that has such characters itself is taken without them."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from prefixlab.prompt_templates import Expression, Volatility
-from prefixlab.volatility import UNKNOWN, Judged, judged
+from prefixlab.volatility.judgement import UNKNOWN, Judged
+from prefixlab.volatility.judging import judged
 
 # By what a value is: its volatility, its sort, and names that people give it.
 NAMES = {
