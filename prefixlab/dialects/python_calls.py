@@ -205,7 +205,8 @@ class CallReading(ClassReading):
     def _of_opaque(self, owner: Opaque, name: str, call: Call) -> Value | None:
         if name in ("items", "keys", "values") and not call.positional:
             expression = owner.expression._replace(source=call.source)
-            return Opaque(expression, owner.at if not owner.is_plain else call.at, "mapping", owner.is_plain)
+            order: Order = "set" if owner.order == "set" else "mapping"
+            return Opaque(expression, owner.at if not owner.is_plain else call.at, order, owner.is_plain)
         if owner.order == "set" and name in _OF_SETS:
             return Opaque(owner.expression, owner.at, "set")
         if name in ("most_common", "sort"):

@@ -89,6 +89,21 @@ def facts(value: Value | str | None) -> Expression:
     return union("", found) if found else NOTHING
 
 
+def gone_over(value: Value) -> Expression:
+    """What a value reads and calls where its items are asked for one after another: with the order that it has."""
+    order = value.order if isinstance(value, Opaque) else None
+    if isinstance(value, Items) and value.is_unordered:
+        order = "set"
+    return ordered(facts(value), order)
+
+
+def ordered(expression: Expression, order: Order | None) -> Expression:
+    """An expression with an order more, if there is one."""
+    if order is None or order in expression.orders:
+        return expression
+    return expression._replace(orders=(*expression.orders, order))
+
+
 def part_facts(parts: Iterable[TextPart]) -> list[Expression]:
     """What the holes of a text read and call."""
     found: list[Expression] = []
@@ -191,11 +206,8 @@ def _is_wide(spec: str) -> bool:
 
 
 def _gap(value: Value, at: Place, source: str, conversion: str, spec: str) -> Gap:
-    expression = facts(value)
-    if isinstance(value, Items) and value.kind == "set" and len(value.items) > 1 and "set" not in expression.orders:
-        expression = expression._replace(orders=(*expression.orders, "set"))
-    if isinstance(value, Opaque) and value.order == "set" and "set" not in expression.orders:
-        expression = expression._replace(orders=(*expression.orders, "set"))
+    is_set = value.is_unordered if isinstance(value, Items) else isinstance(value, Opaque) and value.order == "set"
+    expression = ordered(facts(value), "set" if is_set else None)
     if "%" in spec and conversion != "%" and not spec.endswith("%"):
         expression = expression._replace(formats=tuple(dict.fromkeys([*expression.formats, spec])))
     written = origin(value) or at

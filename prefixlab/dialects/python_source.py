@@ -52,13 +52,20 @@ class PythonSource:
 
 
 def _parsed(source: Source) -> ast.Module:
+    if (null := source.text.find("\0")) >= 0:
+        raise BadTemplate.at(source.place_at(null), "is not Python: a null stands in it", "Correct it")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return ast.parse(source.text)
     except SyntaxError as error:
+        # Of some faults Python says no place.
         raise BadTemplate(
-            f"is not Python that this Python reads: {error.msg}", "Correct it", path=source.path, line=error.lineno
+            f"is not Python that this Python reads: {error.msg}",
+            "Correct it",
+            path=source.path,
+            line=error.lineno,
+            column=error.offset if error.lineno and (error.offset or 0) > 0 else None,
         ) from None
     except (RecursionError, MemoryError):
         raise BadTemplate("is nested too deeply", "Make it flatter", path=source.path) from None
