@@ -17,6 +17,7 @@ from prefixlab.finding_places import SourceLines
 from prefixlab.lint_baseline import Baseline
 from prefixlab.lint_findings import LintFinding, LintReport, RuleSheet, TemplateFigures
 from prefixlab.lint_rules import Rule
+from prefixlab.misplacement import called
 from prefixlab.prompt_templates import Hole, PromptTemplate, Volatility, walk
 from prefixlab.records import TEMPLATE, TOKEN_BYTES, Chat, Location, Origin, Request, Segment
 from prefixlab.registry import engine_named, known_rules
@@ -24,7 +25,7 @@ from prefixlab.served_models import ServedModel, ServedModels
 from prefixlab.suppressions import Suppressions
 from prefixlab.template_discovery import TemplateFiles, read_templates
 from prefixlab.template_measures import Budget, Judge, Measured, measured
-from prefixlab.template_values import Values
+from prefixlab.template_values import Fit, Values
 
 DEFAULT_TOKENIZER = "o200k_base"
 FILLERS = ("17", "Qx")
@@ -127,6 +128,7 @@ def lint(
     """Where in `linted` the template at a place stands; a file of prompts names others that are linted themselves."""
     suppressions, lines = Suppressions(), SourceLines()
     notes: dict[str, None] = {}
+    fits: dict[str, Fit] = {}
     for file, dialect in files:
         lines.add(file)
         own = suppressions.of(file)
@@ -141,7 +143,10 @@ def lint(
                 # A file may make several prompts of one text.
                 at = len(linted)
             found = model.measure(template, judge, engine.granularity, engine.min_tokens)
-            figures = _figures(found, model, values)
+            fit = None if values is None else values.fit(template)
+            figures = _figures(found, model, values, fit)
+            if fit is not None:
+                fits[called(found)] = fit
             found = found._replace(budget=_budget(settings.budgets, figures))
             findings: list[LintFinding] = []
             suppressed = 0
@@ -153,6 +158,8 @@ def lint(
                     elif (is_changed and rule.is_of_template) or _is_on_changed_line(finding, changed):
                         findings.append(finding)
             linted[at : at + 1] = [_Linted(file.path, figures, findings, suppressed)]
+    if values is not None:
+        notes.update(dict.fromkeys(values.notes(fits)))
     findings = [lines.placed(finding) for finding in _distinct([one for each in linted for one in each.findings])]
     new = findings if known is None else known.without_known(findings)
     if known is not None and changed is None and (gone := known.gone(findings, [file.path for file, _ in files])):
@@ -298,11 +305,11 @@ class Model:
         return b"".join([piece.tokens for piece in pieces])
 
 
-def _figures(found: Measured, model: Model, values: Values | None) -> TemplateFigures:
+def _figures(found: Measured, model: Model, values: Values | None, fit: Fit | None) -> TemplateFigures:
     template = found.template
-    stable, renderings = found.stable_tokens, 0
-    if values is not None and template.render is not None:
-        stable, renderings = values.common_prefix(template, model.served)
+    stable = found.stable_tokens
+    if values is not None and fit is not None and fit.bodies:
+        stable = values.common_prefix(fit, model.served)
     return TemplateFigures(
         template.path,
         template.name,
@@ -311,7 +318,7 @@ def _figures(found: Measured, model: Model, values: Values | None) -> TemplateFi
         stable // found.block_size,
         found.stranded_tokens,
         sum([isinstance(sight.part, Hole) for sight in found.sights]),
-        renderings,
+        0 if fit is None else len(fit.bodies),
     )
 
 

@@ -93,8 +93,12 @@ def template_rows(report: LintReport) -> list[tuple[str, ...]]:
 
 def template_title(report: LintReport) -> str:
     """What the stable tokens of the templates are."""
-    renderings = max([one.renderings for one in report.templates], default=0)
-    return f"Tokens that {number(renderings)} renderings begin with" if renderings else "Tokens that all requests share"
+    counts = {one.renderings for one in report.templates}
+    if counts <= {0}:
+        return "Tokens that all requests share"
+    if counts == {1}:
+        return "Tokens of the one rendering"
+    return f"Tokens that {number(max(counts)) if len(counts) == 1 else 'all'} renderings begin with"
 
 
 def elsewhere(finding: LintFinding) -> bool:
