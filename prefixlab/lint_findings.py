@@ -38,8 +38,16 @@ class LintFinding:
     """The expression as it is written, without the marks around it; empty where none is at fault."""
     line_text: str = ""
     """The line on which it is written."""
+    starts_at: int = 0
+    """The column of the expression: behind `at` where that is the tag or the statement of which it is a part."""
     ends_at: int = 0
-    """The column behind the expression and the marks around it, on its line; 0 where it is not known."""
+    """The column behind the expression, and behind the marks around it where they hold nothing else, on its line; 0
+    where it is not known."""
+
+    @property
+    def column(self) -> int:
+        """The column that reports show."""
+        return self.starts_at or self.at.column
 
     @property
     def order(self) -> tuple[str, int, int, str]:

@@ -14,7 +14,7 @@ import jinja2
 from jinja2 import nodes
 from jinja2.ext import do, i18n, loopcontrols
 
-from prefixlab.dialects.jinja_faults import Located, fault_offset, located, unknown_offset
+from prefixlab.dialects.jinja_tokens import Located, fault_offset, located, unknown_offset, value_span
 from prefixlab.prompt_templates import Place
 from prefixlab.rendering.sandbox import GenerationBlock
 from prefixlab.template_files import BadTemplate, TemplateFile
@@ -76,6 +76,7 @@ class JinjaFile:
         self._outputs: dict[int, tuple[Place, str]] = {}
         self._texts: dict[int, Place] = {}
         self._statements: dict[int, tuple[Place, str]] = {}
+        self._values: dict[Place, str] = {}
         self._place(tokens)
 
     def _check_names(self, environment: jinja2.Environment, own: Collection[str], tokens: Sequence[Located]) -> None:
@@ -101,7 +102,7 @@ class JinjaFile:
         opened: Place | None = None
         statements: dict[tuple[int, str], deque[tuple[Place, str]]] = {}
         keywords: list[tuple[int, str]] = []
-        begin = 0
+        begin = first = 0
         for number, (at, kind, value) in enumerate(tokens):
             place = self._at(at)
             if kind == "data" and value:
@@ -111,13 +112,15 @@ class JinjaFile:
             elif kind == "variable_end" and opened is not None:
                 outputs.append((opened, self.text[begin:at].strip(" \n\t-+")))
             elif kind == "block_begin":
-                begin, opened = at + len(value), place
+                begin, opened, first = at + len(value), place, number
                 named = [tokens[next_one] for next_one in range(number + 1, min(number + 4, len(tokens)))]
                 keywords.append(
                     next(((self._at(where).line, word) for where, what, word in named if what == "name"), (0, ""))
                 )
             elif kind == "block_end" and opened is not None and keywords:
                 inside = self.text[begin:at].strip(" \n\t-+")
+                begins, ends = value_span(tokens[first:number])
+                self._values[opened] = self.text[begins:ends]
                 statements.setdefault(keywords[-1], deque()).append(
                     (opened, inside.removeprefix(keywords[-1][1]).strip())
                 )
@@ -156,6 +159,10 @@ class JinjaFile:
         """Where a statement starts."""
         found = self._statements.get(id(node))
         return Place(self.path, node.lineno, 1) if found is None else found[0]
+
+    def value_text(self, node: nodes.Node) -> str:
+        """What a statement sets a name to or goes through, as written."""
+        return self._values.get(self.of_statement(node), "")
 
     def statement_text(self, node: nodes.Node) -> str:
         """A statement as written, without its keyword."""

@@ -237,7 +237,7 @@ class JinjaReading:
                 bind_loop(inner, number, len(items))
                 parts += self._statements(node.body, file, inner)
             return parts if len(items) else self._statements(node.else_, file, Scope(scope))
-        over = expression_of(node.iter, "", lookup_in(scope))
+        over = expression_of(node.iter, file.value_text(node), lookup_in(scope))
         inner = Scope(scope)
         for name in target_names(node.target):
             inner.names[name] = Value((), over._replace(source=name))
@@ -255,7 +255,7 @@ class JinjaReading:
         at = file.of_statement(node)
         if isinstance(node.target, nodes.Tuple):
             for name in target_names(node.target):
-                expression = expression_of(node.node, "", lookup_in(scope))
+                expression = expression_of(node.node, file.value_text(node), lookup_in(scope))
                 scope.names[name] = Value((Hole(expression, at, at),), expression)
             return
         name = dotted(node.target)
@@ -264,7 +264,7 @@ class JinjaReading:
                 scope.names[f"{name}.{pair.key}"] = self._value(pair.value, "", at, file, scope)
             scope.names[name] = Value((), Expression(name))
             return
-        scope.names[name] = self._value(node.node, "", at, file, scope)
+        scope.names[name] = self._value(node.node, file.value_text(node), at, file, scope)
 
     def _include(self, node: nodes.Include, file: JinjaFile, scope: Scope) -> list[Part]:
         at = file.of_statement(node)
@@ -362,17 +362,19 @@ class JinjaReading:
             joined = tuple(without_empty(parts))
             return Value(joined, expression_of(node, source, lookup_in(scope)))
         expression = expression_of(node, source, lookup_in(scope))
-        return Value((Hole(expression, self._written_at(node, at, scope), at),), expression)
+        return Value((self._written(Hole(expression, at, at), node, scope),), expression)
 
-    def _written_at(self, node: nodes.Node, at: Place, scope: Scope) -> Place:
-        """Where the changing part of an expression is written: where a name was set that it reads."""
+    def _written(self, hole: Hole, node: nodes.Node, scope: Scope) -> Hole:
+        """A hole as it is written: where a name was set that its expression reads, and as what."""
         for inner in node.find_all(nodes.Name):
             known = scope.value(inner.name)
             if known is not None:
-                hole = next((part for part in walk(known.parts) if isinstance(part, Hole)), None)
-                if hole is not None:
-                    return hole.at
-        return at
+                first = next((part for part in walk(known.parts) if isinstance(part, Hole)), None)
+                if first is not None:
+                    return hole._replace(
+                        expression=hole.expression._replace(source=first.expression.source), at=first.at
+                    )
+        return hole
 
     def _called(self, node: nodes.Call, at: Place, file: JinjaFile, scope: Scope) -> Sequence[Part] | None:
         name = dotted(node.node)

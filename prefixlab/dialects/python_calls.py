@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from prefixlab.dialects.python_arguments import Call
 from prefixlab.dialects.python_branches import one_of
 from prefixlab.dialects.python_classes import ClassReading
-from prefixlab.dialects.python_facts import facts, origin, union
+from prefixlab.dialects.python_facts import facts, origin, placed, union
 from prefixlab.dialects.python_known_calls import ORDERS, known_call, list_method, mapping_method, opaque
 from prefixlab.dialects.python_literals import Source
 from prefixlab.dialects.python_operators import Names
@@ -229,9 +229,8 @@ class CallReading(ClassReading):
         order = ORDERS.get(call.name) or (ORDERS.get(method) if isinstance(owner, Opaque) else None)
         if order is not None:
             mine = mine._replace(orders=(order,))
-        expression = union(call.source, [*inner, mine, *read])
-        written = origin(owner) or next((one for one in map(origin, values) if one), None) or call.at
-        return Opaque(expression, written, None, False, call.named)
+        at, source = placed((owner, *values), call.at, call.source)
+        return Opaque(union(source, [*inner, mine, *read]), at, None, False, call.named)
 
 
 _EMPTY: dict[str, Value] = {"list": Items(()), "dict": Dictionary(()), "set": Items((), "set")}

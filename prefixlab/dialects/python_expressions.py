@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from prefixlab.dialects.python_branches import one_of
-from prefixlab.dialects.python_facts import checked, facts, gone_over, origin, parts_of, union
+from prefixlab.dialects.python_facts import checked, facts, gone_over, origin, parts_of, placed, union
 from prefixlab.dialects.python_known_calls import MOST_ITEMS
 from prefixlab.dialects.python_literals import Literal, Piece, Spot
 from prefixlab.dialects.python_operators import TOO_FAR, Names, OperatorReading, truth
@@ -139,7 +139,8 @@ class ExpressionReading(OperatorReading):
         if name == "value" and isinstance(owner, TextValue | Plain):
             # A member of an enumeration.
             return owner
-        return Opaque(facts(owner)._replace(source=self.written(node)), origin(owner) or self.place(node))
+        at, source = placed([owner], self.place(node), self.written(node))
+        return Opaque(facts(owner)._replace(source=source), at)
 
     def _subscript(self, node: ast.Subscript, names: Names) -> Value:
         owner, index = self.value(node.value, names), self.value(node.slice, names)

@@ -134,13 +134,24 @@ def first_gap(parts: Iterable[TextPart]) -> Gap | None:
 
 def origin(value: Value | str | None) -> Place | None:
     """Where what changes in a value is written."""
+    found = _first_change(value)
+    return None if found is None else found[0]
+
+
+def placed(values: Iterable[Value | str | None], at: Place, source: str) -> tuple[Place, str]:
+    """Where what changes in one of the values is written, and as what; else at a place as `source`."""
+    found = next((one for one in map(_first_change, values) if one), None)
+    return (at, source) if found is None or found[0] == at or not found[1] else found
+
+
+def _first_change(value: Value | str | None) -> tuple[Place, str] | None:
     for one in inside(value):
         if isinstance(one, Opaque) and (one.expression.calls or one.expression.orders or not one.is_plain):
-            return one.at
+            return one.at, one.expression.source
         if isinstance(one, TextValue):
             gap = first_gap(one.parts)
             if gap is not None:
-                return gap.at
+                return gap.at, gap.expression.source
     return None
 
 

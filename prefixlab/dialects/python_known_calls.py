@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from prefixlab.dialects.python_arguments import Call
-from prefixlab.dialects.python_facts import constant, facts, gone_over, inside, origin, parts_of, union
+from prefixlab.dialects.python_facts import constant, facts, gone_over, inside, origin, parts_of, placed, union
 from prefixlab.dialects.python_literals import Piece, Spot
 from prefixlab.dialects.python_texts import dedented
 from prefixlab.dialects.python_values import (
@@ -83,10 +83,11 @@ def known_call(call: Call) -> Value | None:
 
 def opaque(call: Call, *inner: Value, order: Order | None = None) -> Opaque:
     """A call of which only is known what it reads."""
-    expression = union(call.source, [Expression("", calls=(call.name,)), *map(facts, inner)])
+    at, source = placed(inner, call.at, call.source)
+    expression = union(source, [Expression("", calls=(call.name,)), *map(facts, inner)])
     if order is not None:
         expression = expression._replace(orders=tuple(dict.fromkeys([*expression.orders, order])))
-    return Opaque(expression, next((one for one in map(origin, inner) if one), None) or call.at)
+    return Opaque(expression, at)
 
 
 def _text(call: Call) -> Value:

@@ -22,7 +22,7 @@ def _command(one: LintFinding) -> str:
         "file": uri_path(one.at.path),
         "line": str(one.at.line),
         "endLine": str(one.at.line),
-        "col": str(one.at.column),
+        "col": str(one.column),
         **({"endColumn": str(one.ends_at)} if one.ends_at else {}),
         "title": f"{one.code} {one.name}",
     }

@@ -33,7 +33,7 @@ def render_junit(report: LintReport, width: int) -> bytes:
 
 
 def _case(one: LintFinding, report: LintReport) -> str:
-    name = f"{one.code} {one.name} at {one.at.path}:{one.at.line}:{one.at.column}"
+    name = f"{one.code} {one.name} at {one.at.path}:{one.at.line}:{one.column}"
     place = {"classname": one.template, "name": name, "file": wording.uri_path(one.at.path), "line": str(one.at.line)}
     said = [one.message, wording.around(one, report), *([one.fix] if one.fix else [])]
     # What is merely worth knowing breaks no build.

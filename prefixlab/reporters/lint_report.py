@@ -55,7 +55,7 @@ def _finding(one: LintFinding, block_size: int) -> dict[str, Any]:
         "severity": one.severity,
         "path": one.at.path,
         "line": one.at.line,
-        "column": one.at.column,
+        "column": one.column,
         "end_column": one.ends_at,
         "message": one.message,
         "field": one.field,

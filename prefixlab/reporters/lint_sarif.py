@@ -63,7 +63,7 @@ def _result(one: LintFinding, numbers: dict[str, int], count: int) -> dict[str, 
         "ruleId": one.code,
         "level": _LEVELS[one.severity],
         "message": {"text": _plain(f"{message}. {one.fix}" if one.fix else message)},
-        "locations": [_location(one.at, one.ends_at)],
+        "locations": [_location(one.at._replace(column=one.column), one.ends_at)],
         "partialFingerprints": {"prefixlab/v1": sha256(key.encode("utf-8", "surrogatepass")).hexdigest()},
         "properties": {
             "severity": one.severity,

@@ -1,4 +1,4 @@
-"""Where in a Jinja2 text a fault stands. Jinja2's errors know their line alone, its lexer and parser know more."""
+"""The tokens of a Jinja2 text where they stand, and where a fault does; Jinja2 itself tells lines alone."""
 
 from __future__ import annotations
 
@@ -58,6 +58,28 @@ def unknown_offset(tokens: Iterable[Located], unknown: Mapping[tuple[str, str], 
                 return token.offset, kind, unknown[kind, token.value]
         before = (before[1], "block_begin" if token.kind == "block_begin" else token.value)
     return None
+
+
+_AHEAD_OF_VALUE = {"set": ("operator", "="), "for": ("name", "in")}
+
+
+def value_span(tokens: Iterable[Located]) -> tuple[int, int]:
+    """From where to where what a statement sets a name to, or goes through, stands; nothing where it does neither."""
+    words = [token for token in tokens if token.kind != "whitespace"]
+    keyword = words[1].value if len(words) > 1 else ""
+    kinds = [(token.kind, token.value) for token in words]
+    ahead = _AHEAD_OF_VALUE.get(keyword)
+    if ahead is None or ahead not in kinds:
+        return 0, 0
+    begin = end = kinds.index(ahead) + 1
+    depth = 0
+    while end < len(words):
+        kind, value = kinds[end]
+        depth += (value in ("(", "[", "{")) - (value in (")", "]", "}")) if kind == "operator" else 0
+        if keyword == "for" and not depth and kind == "name" and value in ("if", "recursive"):
+            break
+        end += 1
+    return (words[begin].offset, words[end - 1].end) if begin < end else (0, 0)
 
 
 class _Following(Parser):
