@@ -122,15 +122,22 @@ class Values:
         ]
         return common_prefix_tokens([prompt.tokens for prompt in prompts])
 
+    def lacks(self, name: str, template: PromptTemplate) -> list[str]:
+        """What all rows lack of what a template reads, in a sentence if there is any."""
+        needed, _ = variables(template)
+        return self._lacks(name, Counter([one for row in self.rows for one in needed.difference(row)]), len(self.rows))
+
+    def _lacks(self, name: str, lacking: Mapping[str, int], rows: int) -> list[str]:
+        said = ", ".join([f"{one} ({count:,} of {rows:,})" for one, count in sorted(lacking.items())])
+        return [f"Rows of {self.path} lack what {name} reads: {said}."] if said else []
+
     def notes(self, fits: Mapping[str, Fit]) -> list[str]:
         """What there is to say of rows that do not fit templates, which go by their names."""
         notes = []
         for name, fit in fits.items():
             if not fit.bodies:
                 continue
-            lacking = ", ".join([f"{one} ({rows:,} of {fit.rows:,})" for one, rows in sorted(fit.lacking.items())])
-            if lacking:
-                notes.append(f"Rows of {self.path} lack what {name} reads: {lacking}.")
+            notes += self._lacks(name, fit.lacking, fit.rows)
             if (missed := len(self.rows) - len(fit.bodies)) > 0:
                 said = "1 row does" if missed == 1 else f"{missed:,} rows do"
                 notes.append(f"{said} not count for {name}, for want of its variables.")

@@ -23,7 +23,8 @@ def headline(report: LintReport) -> str:
         said = f"{counted(len(report.findings), 'finding')} in {where}: {graded}."
         worst = max([one.stable_tokens_after for one in report.findings if not is_of_template(one)], default=0)
         if worst:
-            said += f" At worst {_stable(worst)} ({_blocks(worst, report)}) are lost behind one value."
+            is_are = "is" if worst == 1 else "are"
+            said += f" At worst {_stable(worst)} ({_blocks(worst, report)}) {is_are} lost behind one value."
     return said + left_out(report) + _against(report)
 
 

@@ -101,3 +101,13 @@ def test_a_row_that_does_not_render_for_want_of_a_variable_is_left_out(tmp_path:
 def test_the_title(rows: int, title: str, tmp_path: Path) -> None:
     report = linted(tmp_path, {"a.j2": RULES + "{{ name }}"}, [{"name": str(row)} for row in range(rows)])
     assert template_title(report) == title
+
+
+def test_compare_says_it_too(tmp_path: Path) -> None:
+    for name, text in {"a.j2": "{{ name }} {{ city }}\n", "b.j2": "{{ name }}\n"}.items():
+        (tmp_path / name).write_text(RULES + text)
+    (tmp_path / "values.jsonl").write_text('{"name": "A"}\n{"name": "B", "city": "C"}\n')
+    found = pl.compare(str(tmp_path / "a.j2"), str(tmp_path / "b.j2"), values=str(tmp_path / "values.jsonl"))
+    assert [note for note in found.notes if "lack what" in note] == [
+        f"Rows of {tmp_path / 'values.jsonl'} lack what {tmp_path / 'a.j2'} reads: city (1 of 2)."
+    ]
