@@ -74,6 +74,8 @@ OTHERS = {
     "character.prompty": "---\nname: é¦\x01\n---\nx\n",
     "module.py": 'prompt = "é", ¦)\n',
     "null.py": 'prompt = "é¦\0"\n',
+    "field.py": 'x = 1\nprompt = f"é {¦a b}"\n',
+    "fields.py": 'prompt = ""\nx = (f"""\n\n  é {x} {¦a b}""")\n',
     "unclosed.py": "x = 1\nprompt = f¦(1,\n",
     "template.py": 'from jinja2 import Template\nprompt = Template("é {{ a ¦b }}")\nprint(prompt.render(a=1))\n',
     "long.py": 'from jinja2 import Template\nprompt = Template("""é\n  {{ a ¦b }}""")\nprint(prompt.render(a=1))\n',
