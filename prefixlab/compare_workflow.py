@@ -121,12 +121,13 @@ def compare_templates(
         )
     values = Values.read(settings.values)
     settings = replace(settings, values=None)
-    sides = []
+    sides, notes = [], []
     for name, template in zip(names, (before, after), strict=True):
         bodies = values.bodies(template)
         made = [Request(str(n), Location(values.path, n), body) for n, body in enumerate(bodies, 1)]
         sides.append(_of_requests(name, made, settings))
-    return _compared(sides[0], sides[1], settings, [])
+        notes += values.lacks(name, template)
+    return _compared(sides[0], sides[1], settings, notes)
 
 
 def _compared(before: Side, after: Side, settings: CompareSettings, notes: Sequence[str]) -> Comparison:

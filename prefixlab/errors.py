@@ -6,20 +6,30 @@ import sys
 
 
 class PrefixlabError(Exception):
-    """A mistake in the input or the call, said as `path:line: what is wrong. What to do.`
+    """A mistake in the input or the call, said as `path:line:column: what is wrong. What to do.`
 
     The command line prints `str(error)` on one line and exits with status 2.
     """
 
-    def __init__(self, what: str, todo: str = "", *, path: str | None = None, line: int | None = None) -> None:
+    def __init__(
+        self,
+        what: str,
+        todo: str = "",
+        *,
+        path: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+    ) -> None:
         self.what = what.rstrip(".")
         self.todo = todo.rstrip(".")
         self.path = path
         self.line = line
+        self.column = column
+        """In characters, from 1; None where the line is all that is known."""
         super().__init__(str(self))
 
     def __str__(self) -> str:
-        where = "" if self.path is None else self.path if self.line is None else f"{self.path}:{self.line}"
+        where = ":".join([str(part) for part in (self.path, self.line, self.column) if part is not None])
         said = ". ".join(part for part in (self.what, self.todo) if part) + "."
         said = " ".join(said.split())
         return f"{where}: {said}" if where else said

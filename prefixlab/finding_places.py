@@ -1,4 +1,4 @@
-"""Where on its line a finding stands: the line's text, and the column behind the expression."""
+"""Where on its line a finding stands: the line's text, and the columns of the expression."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from prefixlab.lint_findings import LintFinding
 from prefixlab.template_files import TemplateFile
 
 _LINE_BREAK = re.compile("\r\n|\r|\n")
+_OPENING = re.compile(r"\{%[-+~]?|\$?\{+[-~]?[&#^]?|\$")
+"""The marks that an expression can stand in; `$` without braces has none behind."""
+_KEYWORD = re.compile(r"\s*[a-z]*\s*")
 
 
 class SourceLines:
@@ -38,24 +41,44 @@ class SourceLines:
     def placed(self, finding: LintFinding) -> LintFinding:
         """A finding with its line."""
         line = self.line(finding.at.path, finding.at.line)
-        return replace(finding, line_text=line, ends_at=finding.ends_at or _end(line, finding))
+        if finding.ends_at or not finding.source:
+            return replace(finding, line_text=line)
+        starts, ends = expression_span(line, finding.at.column - 1, finding.source)
+        return replace(finding, line_text=line, starts_at=starts + 1, ends_at=ends + 1)
 
 
-def _end(line: str, finding: LintFinding) -> int:
-    """The column behind an expression: behind the braces that close as many as are opened ahead of it.
+def expression_span(line: str, start: int, source: str) -> tuple[int, int]:
+    """From where to where on its line the expression at fault stands, of what begins at `start`.
 
-    0 where no expression is at fault; behind the line where it goes on on the next.
+    Where it is all that its marks hold, but for a keyword, they belong to it. Where it is not found, because it is
+    written in another way or goes on on the next line, all from the marks on counts.
     """
-    start = finding.at.column - 1
-    if not finding.source:
-        return 0
-    found = line.find(finding.source, start)
-    if found < 0:
-        return len(line) + 1
-    end = found + len(finding.source)
-    opened = len(line[start:found]) - len(line[start:found].lstrip("${"))
-    braces = line[start : start + opened].count("{")
-    if braces:
-        closing = line.find("}" * braces, end)
-        end = closing + braces if closing >= 0 else len(line)
-    return end + 1
+    if line.startswith(source, start):
+        return start, start + len(source)
+    marks = _OPENING.match(line, start)
+    if marks is None:
+        return start, len(line)
+    closing = "%}" if "%" in marks[0] else "}" * marks[0].count("{")
+    close = line.find(closing, marks.end()) if closing else -1
+    found = _found(line, marks.end(), source)
+    if found is None or 0 <= close < found[0]:
+        return start, close + len(closing) if close >= 0 else len(line)
+    if not closing:
+        return start, found[1]
+    close = line.find(closing, found[1])
+    behind = line[found[1] : close if close >= 0 else len(line)]
+    is_all = _KEYWORD.fullmatch(line, marks.end(), found[0]) is not None and not behind.strip(" \t-+~")
+    if not is_all:
+        return found
+    return start, close + len(closing) if close >= 0 else len(line)
+
+
+def _found(line: str, start: int, source: str) -> tuple[int, int] | None:
+    """Where a source stands first, whatever blanks are in it."""
+    at = line.find(source, start)
+    if at >= 0:
+        return at, at + len(source)
+    wanted = "".join(source.split())
+    solid = [number for number in range(start, len(line)) if not line[number].isspace()]
+    at = "".join([line[number] for number in solid]).find(wanted)
+    return None if at < 0 or not wanted else (solid[at], solid[at + len(wanted) - 1] + 1)

@@ -14,6 +14,11 @@ SEVERITIES: tuple[Severity, ...] = ("high", "medium", "low", "info")
 """The gravest first."""
 
 
+def counted(count: int, noun: str) -> str:
+    """A number with its noun: `1 token`, `2,000 tokens`."""
+    return f"{count:,} {noun if count == 1 else noun + 's'}"
+
+
 @dataclass(frozen=True, slots=True)
 class LintFinding:
     """A place of a template that costs reuse. Tokens are those of stable text, with the chat template around it."""
@@ -39,8 +44,16 @@ class LintFinding:
     """The expression as it is written, without the marks around it; empty where none is at fault."""
     line_text: str = ""
     """The line on which it is written."""
+    starts_at: int = 0
+    """The column of the expression: behind `at` where that is the tag or the statement of which it is a part."""
     ends_at: int = 0
-    """The column behind the expression and the marks around it, on its line; 0 where it is not known."""
+    """The column behind the expression, and behind the marks around it where they hold nothing else, on its line; 0
+    where it is not known."""
+
+    @property
+    def column(self) -> int:
+        """The column that reports show."""
+        return self.starts_at or self.at.column
 
     @property
     def order(self) -> tuple[str, int, int, str]:
@@ -66,6 +79,11 @@ class TemplateFigures(NamedTuple):
     stranded_tokens_then: int | None = None
     assumed: tuple[str, ...] = ()
     """Variables and conditions that are taken for the same in all requests though nothing tells."""
+
+    @property
+    def called(self) -> str:
+        """The template's path, and its name where the file has several."""
+        return f"{self.path}:{self.name}" if self.name else self.path
 
 
 class RuleSheet(NamedTuple):

@@ -196,9 +196,8 @@ class _Trials:
     @property
     def diff(self) -> str:
         """All changes."""
-        return "".join(
-            [unified(self._files[path].path, self._files[path].text, self.texts[path]) for path in sorted(self.texts)]
-        )
+        files = [self._files[path] for path in sorted(self.texts)]
+        return unified([(file.path, file.text, self.texts[path]) for file, path in zip(files, sorted(self.texts))])
 
 
 def _key(finding: LintFinding) -> tuple[str, int, str]:

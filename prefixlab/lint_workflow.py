@@ -123,6 +123,8 @@ def lint(
     findings = [lines.placed(finding) for finding in linted.findings]
     new = findings if known is None else known.without_known(findings)
     notes = linted.notes
+    if values is not None:
+        notes += values.notes({one.template.called: one.fit for one in linted.templates if one.fit is not None})
     if known is not None and changed is None and (gone := known.gone(findings, linted.paths)):
         said = "1 finding" if gone == 1 else f"{gone:,} findings"
         notes.append(f"The baseline knows {said} that {'is' if gone == 1 else 'are'} gone: write it again.")

@@ -86,16 +86,10 @@ def finding(
         stable_tokens_before=sight.tokens_before,
         stable_tokens_after=sight.tokens_after,
         blocks_before=sight.tokens_before // template.block_size,
-        template=called(template),
+        template=template.template.called,
         fix=fix,
         source=sight.expression.source,
     )
-
-
-def called(template: Measured) -> str:
-    """The template by its path, and its name where the file has several."""
-    path, name = template.template.path, template.template.name
-    return f"{path}:{name}" if name else path
 
 
 def field_of(sight: Sight) -> str:

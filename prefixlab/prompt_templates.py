@@ -140,6 +140,11 @@ class PromptTemplate:
     """What could not be followed, in sentences."""
 
     @property
+    def called(self) -> str:
+        """Its path, and its name where the file has several."""
+        return f"{self.path}:{self.name}" if self.name else self.path
+
+    @property
     def has_roles(self) -> bool:
         """Whether the template says who speaks."""
         return any(isinstance(part, Turn | History) for part in walk(self.parts))

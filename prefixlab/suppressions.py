@@ -77,12 +77,12 @@ def comments_of(file: TemplateFile) -> FileComments:
         for found in _COMMENT.finditer(line):
             what, codes, _, pairs = found.groups()
             if pairs is not None:
-                for name, word in _PAIR.findall(pairs):
+                for pair in _PAIR.finditer(pairs):
+                    name, word = pair.groups()
                     if word.upper() not in Volatility.__members__:
                         scale = ", ".join([one.name.lower() for one in Volatility])
-                        raise BadTemplate(
-                            f"volatility {name}={word} cannot be", f"Give one of: {scale}", path=file.path, line=number
-                        )
+                        place = file.path, number, found.start(4) + pair.start() + 1
+                        raise BadTemplate.at(place, f"volatility {name}={word} cannot be", f"Give one of: {scale}")
                     volatility[name] = Volatility[word.upper()]
                 continue
             about = 0 if what == "ignore-file" else number + 1 if _ALONE.match(line) else number

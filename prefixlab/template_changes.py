@@ -29,14 +29,16 @@ def changed_requests(
             kept.append(request)
             changed.append(made)
     if not kept:
+        what = "its only request is not" if len(requests) == 1 else f"none of its {len(requests):,} requests is"
         raise PrefixlabError(
-            f"none of its {len(requests):,} requests is made of {before.path}",
+            f"{what} made of {before.path}",
             "Give the template that made it as BEFORE, or values with --values",
             path=log,
         )
     notes = []
     if len(kept) < len(requests):
-        notes.append(f"{len(kept):,} of the {len(requests):,} requests of {log} are made of {before.path}.")
+        is_are = "is" if len(kept) == 1 else "are"
+        notes.append(f"{len(kept):,} of the {len(requests):,} requests of {log} {is_are} made of {before.path}.")
     return (kept, changed), notes
 
 

@@ -20,7 +20,7 @@ from prefixlab.suppressions import Suppressions
 from prefixlab.template_discovery import read_templates
 from prefixlab.template_files import TemplateFile
 from prefixlab.template_measures import Budget, Judge, Measured, measured
-from prefixlab.template_values import Values
+from prefixlab.template_values import Fit, Values
 
 FILLERS = ("17", "Qx")
 """Two unlike values: tokens ahead of a hole that both leave alone stay whatever the value is."""
@@ -38,6 +38,8 @@ class Checked(NamedTuple):
     findings: tuple[LintFinding, ...]
     suppressed: int
     """Findings that a comment accepts; they are not among the others."""
+    fit: Fit | None
+    """The renderings with the values that there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +65,18 @@ class Checks:
         judge = Judge({**self.declared, **own.volatility}, distinct)
         for template in read_templates(file, dialect):
             found = self.model.measure(template, judge, self.block_size, self.min_tokens)
-            figures = self._figures(found)
+            fit = None if self.values is None else self.values.fit(template)
+            figures = self._figures(found, fit)
             found = found._replace(budget=_budget(self.budgets, figures))
             findings = [finding for rule in self.rules for finding in rule.check(found)]
             left = tuple([finding for finding in findings if not suppressions.accepts(finding)])
-            yield Checked(template, figures, left, len(findings) - len(left))
+            yield Checked(template, figures, left, len(findings) - len(left), fit)
 
-    def _figures(self, found: Measured) -> TemplateFigures:
+    def _figures(self, found: Measured, fit: Fit | None) -> TemplateFigures:
         template = found.template
         stable, renderings = found.stable_tokens, 0
-        if self.values is not None and template.render is not None:
-            stable, renderings = self.values.common_prefix(template, self.model.served)
+        if self.values is not None and fit is not None and fit.bodies:
+            stable, renderings = self.values.common_prefix(fit, self.model.served), len(fit.bodies)
         return TemplateFigures(
             template.path,
             template.name,

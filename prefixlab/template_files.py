@@ -15,6 +15,12 @@ MOST_BYTES = 4_000_000
 class BadTemplate(PrefixlabError):
     """A template file that cannot be read as what it is."""
 
+    @classmethod
+    def at(cls, place: tuple[str, int, int], what: str, todo: str) -> BadTemplate:
+        """One whose fault stands at a `Place`."""
+        path, line, column = place
+        return cls(what, todo, path=path, line=line, column=column)
+
 
 class TemplateFile:
     """A file's text, by the path that reports show."""
@@ -62,8 +68,9 @@ class TemplateFile:
         try:
             text = data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            line = data.count(b"\n", 0, error.start) + 1
-            raise BadTemplate("is not UTF-8 text", "Save it as UTF-8", path=shown, line=line) from None
+            before = error.object[: error.start].decode()
+            place = shown, before.count("\n") + 1, len(before) - before.rfind("\n")
+            raise BadTemplate.at(place, "is not UTF-8 text", "Save it as UTF-8") from None
         return cls(shown, text, roots, own_names, texts)
 
     def with_text(self, text: str) -> TemplateFile:

@@ -137,7 +137,7 @@ class _Fix:
             before=was,
             after=now,
             renderings=0 if self._values is None else len(self._values.rows),
-            diff=unified(self._file.path, self._file.text, text),
+            diff=unified([(self._file.path, self._file.text, text)]),
             tokenizer=self._model.name,
         )
 

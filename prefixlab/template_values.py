@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
 from prefixlab.errors import PrefixlabError
-from prefixlab.prompt_templates import PLAIN, PromptTemplate
+from prefixlab.prompt_templates import PLAIN, Choice, Expression, History, Hole, Loop, Message, Part, PromptTemplate
 from prefixlab.records import TOKEN_BYTES, Body, Chat, Location, Request, Text
 from prefixlab.served_models import ServedModel
+
+_MOST_NAMED = 8
+_OWN_NAMES = frozenset({"", "loop", "this", "caller", "varargs", "kwargs"})
+"""Of template languages, which no values give."""
+
+
+class Fit(NamedTuple):
+    """A template rendered with the rows that are its own."""
+
+    bodies: tuple[Body, ...]
+    rows: int
+    """Rows that have a variable of it; the others are of other templates."""
+    lacking: Mapping[str, int]
+    """Variables that it reads whatever the values are, and how many of its rows do not have them."""
 
 
 class Values:
@@ -51,16 +66,16 @@ class Values:
 
     @property
     def distinct(self) -> dict[str, float]:
-        """For each variable the part of the rows whose value differs from all before: 0 where it is always the same.
+        """For each variable the part of the rows that have it whose value differs from all before: 0 where it is
+        always the same.
 
         One row shows nothing of how a value varies.
         """
-        seen: dict[str, set[str]] = {}
+        seen: dict[str, list[str]] = {}
         for row in self.rows:
             for name, value in row.items():
-                seen.setdefault(name, set()).add(json.dumps(value, sort_keys=True, default=str))
-        count = len(self.rows)
-        return {name: (len(values) - 1) / (count - 1) for name, values in seen.items()} if count > 1 else {}
+                seen.setdefault(name, []).append(json.dumps(value, sort_keys=True, default=str))
+        return {name: (len(set(values)) - 1) / (len(values) - 1) for name, values in seen.items() if len(values) > 1}
 
     def bodies(self, template: PromptTemplate) -> list[Body]:
         """The template rendered with each row.
@@ -72,22 +87,115 @@ class Values:
             raise PrefixlabError(
                 "a program would have to run to render this", "Give a template file or logs", path=template.path
             )
-        bodies: list[Body] = []
-        for row in self.rows:
-            messages = template.render(row)
-            if len(messages) == 1 and messages[0][0] == PLAIN:
-                bodies.append(Text(messages[0][1]))
-            else:
-                bodies.append(Chat([{"role": role, "content": text} for role, text in messages]))
-        return bodies
+        return [_body(template.render(row)) for row in self.rows]
 
-    def common_prefix(self, template: PromptTemplate, model: ServedModel) -> tuple[int, int]:
-        """Tokens that all renderings begin with, and how many renderings there are."""
+    def fit(self, template: PromptTemplate) -> Fit:
+        """The template rendered with the rows that are its own.
+
+        Rows of other templates do not count, nor do those without which it does not render for want of a variable.
+
+        Raises:
+            PrefixlabError: it cannot be rendered, though nothing is lacking.
+        """
+        needed, read = variables(template)
+        own = [row for row in self.rows if not needed or not read.isdisjoint(row)]
+        lacking: Counter[str] = Counter()
+        bodies = []
+        for row in own:
+            lacking.update(needed.difference(row))
+            if template.render is None:
+                continue
+            try:
+                bodies.append(_body(template.render(row)))
+            except PrefixlabError:
+                absent = read.difference(row)
+                if not absent:
+                    raise
+                lacking.update(absent - needed)
+        return Fit(tuple(bodies), len(own), lacking)
+
+    def common_prefix(self, fit: Fit, model: ServedModel) -> int:
+        """Tokens that all renderings begin with."""
         prompts = [
             model.prompt(Request(str(number), Location(self.path, number), body))
-            for number, body in enumerate(self.bodies(template), 1)
+            for number, body in enumerate(fit.bodies, 1)
         ]
-        return common_prefix_tokens([prompt.tokens for prompt in prompts]), len(self.rows)
+        return common_prefix_tokens([prompt.tokens for prompt in prompts])
+
+    def lacks(self, name: str, template: PromptTemplate) -> list[str]:
+        """What all rows lack of what a template reads, in a sentence if there is any."""
+        needed, _ = variables(template)
+        return self._lacks(name, Counter([one for row in self.rows for one in needed.difference(row)]), len(self.rows))
+
+    def _lacks(self, name: str, lacking: Mapping[str, int], rows: int) -> list[str]:
+        said = ", ".join([f"{one} ({count:,} of {rows:,})" for one, count in sorted(lacking.items())])
+        return [f"Rows of {self.path} lack what {name} reads: {said}."] if said else []
+
+    def notes(self, fits: Mapping[str, Fit]) -> list[str]:
+        """What there is to say of rows that do not fit templates, which go by their names."""
+        notes = []
+        for name, fit in fits.items():
+            if not fit.bodies:
+                continue
+            notes += self._lacks(name, fit.lacking, fit.rows)
+            if (missed := len(self.rows) - len(fit.bodies)) > 0:
+                said = "1 row does" if missed == 1 else f"{missed:,} rows do"
+                notes.append(f"{said} not count for {name}, for want of its variables.")
+        bare = [name for name, fit in fits.items() if not fit.bodies]
+        if bare:
+            named = ", ".join(bare[:_MOST_NAMED]) + (
+                f" and {len(bare) - _MOST_NAMED:,} more" * (len(bare) > _MOST_NAMED)
+            )
+            lacking = ", ".join(sorted({one for name in bare for one in fits[name].lacking})[:_MOST_NAMED])
+            notes.append(
+                f"No row of {self.path} renders {named}{f' (lacking: {lacking})' if lacking else ''}: "
+                "the figures are from the text alone."
+            )
+        return notes
+
+
+def variables(template: PromptTemplate) -> tuple[frozenset[str], frozenset[str]]:
+    """The variables that a template needs, and all that it reads.
+
+    What a condition asks for may be missing, in its arms as well, and what has a default.
+    """
+    needed: set[str] = set()
+    read: set[str] = set()
+
+    def roots(expression: Expression) -> set[str]:
+        return {name.partition(".")[0] for name in expression.names} - _OWN_NAMES
+
+    def visit(parts: Sequence[Part], asked: frozenset[str]) -> None:
+        for part in parts:
+            if isinstance(part, Choice):
+                names = roots(part.condition)
+                read.update(names)
+                for arm in part.arms:
+                    visit(arm, asked | names)
+            elif isinstance(part, Hole | Loop):
+                expression = part.expression if isinstance(part, Hole) else part.over
+                names = roots(expression)
+                read.update(names)
+                if not _has_default(expression):
+                    needed.update(names - asked)
+                if isinstance(part, Loop):
+                    visit(part.body, asked | names)
+            elif isinstance(part, History):
+                read.add(part.name)
+
+    visit(template.parts, frozenset())
+    return frozenset(needed), frozenset(read)
+
+
+def _has_default(expression: Expression) -> bool:
+    # `or` stands between names in most languages; in a text in quotes it costs a note alone.
+    return not {"default", "d", "get"}.isdisjoint(expression.calls) or "or" in expression.source.split()
+
+
+def _body(messages: Sequence[Message]) -> Body:
+    if len(messages) == 1 and messages[0][0] == PLAIN:
+        return Text(messages[0][1])
+    return Chat([{"role": role, "content": text} for role, text in messages])
 
 
 def common_prefix_tokens(prompts: Sequence[bytes]) -> int:

@@ -111,13 +111,7 @@ def _format_parts(source: SourceText) -> list[Part]:
             continue
         end = _field_end(text, brace) if text[brace] == "{" else -1
         if end < 0:
-            place = source.place(brace)
-            raise BadTemplate(
-                f"a brace stands alone at column {place.column}",
-                "Double it if it is meant as a brace",
-                path=place.path,
-                line=place.line,
-            )
+            raise BadTemplate.at(source.place(brace), "a brace stands alone", "Double it if it is meant as a brace")
         parts += _joined(kept, source, begin)
         parts.append(source.hole(_expression(text[brace + 1 : end]), brace))
         kept = []

@@ -157,7 +157,7 @@ def joined(texts: Sequence[SourceText], language: str, file: TemplateFile) -> Te
 
 def bad_shape(what: str, todo: str, at: Place) -> BadTemplate:
     """The fault of a file whose values are not those of its format."""
-    return BadTemplate(what, todo, path=at.path, line=at.line)
+    return BadTemplate.at(at, what, todo)
 
 
 __all__ = ["Entry", "bad_shape", "conversation", "entries_of", "is_messages", "joined", "placeholder_of"]

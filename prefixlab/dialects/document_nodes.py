@@ -44,4 +44,4 @@ class Node:
 
 def bad_document(language: str, what: str, at: Place) -> BadTemplate:
     """The fault of a document."""
-    return BadTemplate(f"is not {language}: {what} at column {at.column}", "Correct it", path=at.path, line=at.line)
+    return BadTemplate.at(at, f"is not {language}: {what}", "Correct it")

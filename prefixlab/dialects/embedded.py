@@ -65,6 +65,6 @@ def too_large(path: str) -> BadTemplate:
     return BadTemplate("becomes too large when what it includes is followed", "Split it", path=path)
 
 
-def too_deep(path: str, line: int) -> BadTemplate:
+def too_deep(at: Place) -> BadTemplate:
     """The fault of a template that nests without bound."""
-    return BadTemplate(f"goes more than {DEEPEST} blocks or files deep", "Make it flat", path=path, line=line)
+    return BadTemplate.at(at, f"goes more than {DEEPEST} blocks or files deep", "Make it flat")

@@ -29,7 +29,7 @@ def front_matter(file: TemplateFile) -> FrontMatter | None:
     """
     text = file.text
     at = 0
-    begin = -1
+    begin = dashes = -1
     while at < len(text):
         end = text.find("\n", at)
         end = len(text) if end < 0 else end + 1
@@ -38,10 +38,11 @@ def front_matter(file: TemplateFile) -> FrontMatter | None:
             if begin >= 0:
                 head = YamlNodes(SourceText.of_file(file, begin, at)).read()
                 return FrontMatter(head, SourceText.of_file(file, end))
-            begin = end
+            begin, dashes = end, at
         elif begin < 0 and line and not line.startswith("#"):
             return None
         at = end
     if begin < 0:
         return None
-    raise BadTemplate("the front matter is never closed", "End it with a line of three dashes", path=file.path, line=1)
+    place = SourceText.of_file(file).place(dashes)
+    raise BadTemplate.at(place, "the front matter is never closed", "End it with a line of three dashes")

@@ -61,9 +61,7 @@ def go_text(source: SourceText) -> TextTemplate:
         parts = _Reading(source, tree.defined).parts(root, _Scope(), 0)
     except NotGo as error:
         place = source.place(min(error.at, len(source.text)))
-        raise BadTemplate(
-            f"is not a Go template: {error} at column {place.column}", "Correct it", path=place.path, line=place.line
-        ) from None
+        raise BadTemplate.at(place, f"is not a Go template: {error}", "Correct it") from None
     return TextTemplate(tuple(parts), None)
 
 
@@ -111,7 +109,7 @@ class _Tree:
             body.append(_Action(start, words))
         elif first in ("if", "range", "with", "define", "block"):
             if len(open_blocks) >= DEEPEST:
-                raise too_deep(self._source.path, self._source.place(start).line)
+                raise too_deep(self._source.place(start))
             action = _Action(start, words[1:], first, arms=[_Arm(first, words[1:], start, [])])
             if first in ("define", "block"):
                 if len(words) < 2 or not is_text(words[1]):
@@ -178,12 +176,10 @@ class _Reading:
     def _template(self, action: _Action, scope: _Scope, depth: int, at: Place) -> Sequence[Part]:
         name = text_of(action.words[0])
         if depth >= DEEPEST:
-            raise BadTemplate(f"the template {name!r} calls itself", "Break the ring", path=at.path, line=at.line)
+            raise BadTemplate.at(at, f"the template {name!r} calls itself", "Break the ring")
         found = self._defined.get(name)
         if found is None:
-            raise BadTemplate(
-                f"the template {name!r} is not defined", "Define it in the file", path=at.path, line=at.line
-            )
+            raise BadTemplate.at(at, f"the template {name!r} is not defined", "Define it in the file")
         inner = self._operand(action.words[1:], scope)
         return entered(self.parts(found, _Scope(inner.names[0] if inner.names else ""), depth + 1), at)
 

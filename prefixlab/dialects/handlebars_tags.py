@@ -30,10 +30,7 @@ def handlebars_tree(source: SourceText) -> list[Node]:
     try:
         nodes = _Tree(source).read()
     except NotHandlebars as error:
-        place = source.place(error.at)
-        raise BadTemplate(
-            f"is not Handlebars: {error} at column {place.column}", "Correct it", path=place.path, line=place.line
-        ) from None
+        raise BadTemplate.at(source.place(error.at), f"is not Handlebars: {error}", "Correct it") from None
     control(nodes, source.text)
     return nodes
 
@@ -194,7 +191,7 @@ class _Tree:
 
     def _opens(self, node: BlockNode | PartialNode, body: list[Node], call: Call) -> None:
         if len(self._open) + sum([len(one.chain) for one in self._open]) >= DEEPEST:
-            raise too_deep(self._source.path, self._source.place(node.start).line)
+            raise too_deep(self._source.place(node.start))
         if isinstance(node, PartialNode):
             node.body = body
         self._body.append(node)
@@ -216,7 +213,7 @@ class _Tree:
         parameters = reader.block_parameters()
         strip = Strip(before, reader.closes("}}", start))
         if len(self._open) + len(self._open[-1].chain) >= DEEPEST:
-            raise too_deep(self._source.path, self._source.place(start).line)
+            raise too_deep(self._source.place(start))
         inner = BlockNode(call, start, strip, parameters)
         block.inverse = [inner]
         block.is_chained = True

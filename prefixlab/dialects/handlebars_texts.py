@@ -179,7 +179,7 @@ class _Reading:
             return ()
         called = str(name.value) if isinstance(name, Literal) else name.source
         if len(stack) >= DEEPEST:
-            raise too_deep(at.path, at.line)
+            raise too_deep(at)
         inner = self._partial_scope(piece, node, scope)
         if called == "@partial-block":
             if scope.block is None:
@@ -193,15 +193,14 @@ class _Reading:
         if found is None:
             if node.body is not None:
                 return self.parts(piece, node.body, scope, stack)
-            raise BadTemplate(
+            raise BadTemplate.at(
+                at,
                 f"the partial {called!r} is not found",
                 f"Put it beside this one as {self._helpers.partial_names[0].format(name=called)}, "
                 "or name its folder with --search-path",
-                path=at.path,
-                line=at.line,
             )
         if found.file.path in stack:
-            raise BadTemplate(f"the partial {called!r} includes itself", "Break the ring", path=at.path, line=at.line)
+            raise BadTemplate.at(at, f"the partial {called!r} includes itself", "Break the ring")
         parts = entered(self.parts(found, found.nodes, inner, (*stack, found.file.path)), at)
         return _indented(parts, node.indent, at) if node.indent else parts
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import jinja2
 from jinja2 import nodes
 from jinja2.ext import do, i18n, loopcontrols
 
+from prefixlab.dialects.jinja_tokens import Located, fault_offset, located, unknown_offset, value_span
 from prefixlab.prompt_templates import Place
 from prefixlab.rendering.sandbox import GenerationBlock
 from prefixlab.template_files import BadTemplate, TemplateFile
@@ -61,43 +62,48 @@ class JinjaFile:
                 self._starts.append(at + 1)
         try:
             self.tree = environment.parse(self.text)
-            tokens = list(environment.lexer.tokeniter(self.text, None))
-        except jinja2.TemplateSyntaxError as error:
-            raise BadTemplate(
-                f"is not a Jinja2 template: {error.message}", "Correct it", path=self.path, line=error.lineno
-            ) from None
+            tokens = list(located(environment.lexer.tokeniter(self.text, None), self.text))
+        except (jinja2.TemplateSyntaxError, ValueError) as error:
+            at = fault_offset(environment, self.text)
+            # Of a character that fits nowhere Jinja2 says the offset as well, of a long number nothing.
+            message = error.message if isinstance(error, jinja2.TemplateSyntaxError) else "a number is too large"
+            what = str(message).removesuffix(f" at {at}")
+            raise BadTemplate.at(self._at(at), f"is not a Jinja2 template: {what}", "Correct it") from None
         except RecursionError:
-            raise BadTemplate("is nested too deeply", "Correct it", path=self.path) from None
-        self._check_names(environment, own_filters)
+            at = fault_offset(environment, self.text)
+            raise BadTemplate.at(self._at(at), "is nested too deeply", "Correct it") from None
+        self._check_names(environment, own_filters, tokens)
         self._outputs: dict[int, tuple[Place, str]] = {}
         self._texts: dict[int, Place] = {}
         self._statements: dict[int, tuple[Place, str]] = {}
+        self._values: dict[Place, str] = {}
         self._place(tokens)
 
-    def _check_names(self, environment: jinja2.Environment, own: Collection[str]) -> None:
-        for kind, known, found in (
-            ("filter", environment.filters, self.tree.find_all(nodes.Filter)),
-            ("test", environment.tests, self.tree.find_all(nodes.Test)),
-        ):
-            for node in found:
-                if node.name not in known and node.name not in own:
-                    raise BadTemplate(
-                        f"the {kind} {node.name!r} is not known",
-                        "If your project adds it, name it under jinja-filters in [tool.prefixlab]",
-                        path=self.path,
-                        line=node.lineno,
-                    )
+    def _check_names(self, environment: jinja2.Environment, own: Collection[str], tokens: Sequence[Located]) -> None:
+        unknown = {
+            (kind, node.name.partition(".")[0]): node.name
+            for kind, known, found in (
+                ("filter", environment.filters, self.tree.find_all(nodes.Filter)),
+                ("test", environment.tests, self.tree.find_all(nodes.Test)),
+            )
+            for node in found
+            if node.name not in known and node.name not in own
+        }
+        if unknown and (found := unknown_offset(tokens, unknown)) is not None:
+            at, kind, name = found
+            raise BadTemplate.at(
+                self._at(at),
+                f"the {kind} {name!r} is not known",
+                "If your project adds it, name it under jinja-filters in [tool.prefixlab]",
+            )
 
-    def _place(self, tokens: list[tuple[int, str, str]]) -> None:
+    def _place(self, tokens: Sequence[Located]) -> None:
         texts, outputs = [], []
-        at = 0
         opened: Place | None = None
         statements: dict[tuple[int, str], deque[tuple[Place, str]]] = {}
         keywords: list[tuple[int, str]] = []
-        begin = 0
-        for number, (_, kind, value) in enumerate(tokens):
-            # Between two tokens only blanks are left out, where a `-` strips them.
-            at = self.text.find(value, at) if value else at
+        begin = first = 0
+        for number, (at, kind, value) in enumerate(tokens):
             place = self._at(at)
             if kind == "data" and value:
                 texts.append(place)
@@ -106,15 +112,18 @@ class JinjaFile:
             elif kind == "variable_end" and opened is not None:
                 outputs.append((opened, self.text[begin:at].strip(" \n\t-+")))
             elif kind == "block_begin":
-                begin, opened = at + len(value), place
+                begin, opened, first = at + len(value), place, number
                 named = [tokens[next_one] for next_one in range(number + 1, min(number + 4, len(tokens)))]
-                keywords.append(next(((line, word) for line, what, word in named if what == "name"), (0, "")))
+                keywords.append(
+                    next(((self._at(where).line, word) for where, what, word in named if what == "name"), (0, ""))
+                )
             elif kind == "block_end" and opened is not None and keywords:
                 inside = self.text[begin:at].strip(" \n\t-+")
+                begins, ends = value_span(tokens[first:number])
+                self._values[opened] = self.text[begins:ends]
                 statements.setdefault(keywords[-1], deque()).append(
                     (opened, inside.removeprefix(keywords[-1][1]).strip())
                 )
-            at += len(value)
         # Statements of one kind stand in a tree in the order in which they stand in the file.
         later = {id(one) for node in self.tree.find_all(nodes.If) for one in node.elif_}
         for node in self.tree.find_all(tuple(_KEYWORDS)):
@@ -150,6 +159,10 @@ class JinjaFile:
         """Where a statement starts."""
         found = self._statements.get(id(node))
         return Place(self.path, node.lineno, 1) if found is None else found[0]
+
+    def value_text(self, node: nodes.Node) -> str:
+        """What a statement sets a name to or goes through, as written."""
+        return self._values.get(self.of_statement(node), "")
 
     def statement_text(self, node: nodes.Node) -> str:
         """A statement as written, without its keyword."""

@@ -75,32 +75,33 @@ class JinjaReading:
         Raises:
             BadTemplate: a file that it includes is missing, or it goes on without end.
         """
-        return tuple(without_empty(self._template(file, Scope())))
+        return tuple(without_empty(self._template(file, Scope(), Place(file.path, 1, 1))))
 
     # --- files ---
 
-    def _template(self, file: JinjaFile, scope: Scope) -> list[Part]:
+    def _template(self, file: JinjaFile, scope: Scope, called_at: Place) -> list[Part]:
         extends = next((node for node in file.tree.body if isinstance(node, nodes.Extends)), None)
         for node in file.tree.find_all(nodes.Block):
             self._blocks.setdefault(node.name, []).append((node, file))
-        self._enter(file)
+        self._enter(file, called_at)
         try:
             if extends is None:
                 return self._statements(file.tree.body, file, scope)
             # Of a child only what it sets is run; its blocks replace those of its parent.
             kept = [node for node in file.tree.body if not isinstance(node, nodes.Block | nodes.Output | nodes.Extends)]
             self._statements(kept, file, scope)
-            parent = self._other(extends.template, file, file.of_statement(extends), scope)
-            return self._template(parent, scope) if parent else []
+            at = file.of_statement(extends)
+            parent = self._other(extends.template, file, at, scope)
+            return self._template(parent, scope, at) if parent else []
         finally:
             self._stack.pop()
 
-    def _enter(self, file: JinjaFile) -> None:
+    def _enter(self, file: JinjaFile, called_at: Place) -> None:
         if file.path in self._stack:
             ring = " -> ".join([*self._stack[self._stack.index(file.path) :], file.path])
-            raise BadTemplate(f"includes itself: {ring}", "Break the ring", path=self._stack[-1])
+            raise BadTemplate.at(called_at, f"includes itself: {ring}", "Break the ring")
         if len(self._stack) >= DEEPEST:
-            raise BadTemplate(f"includes go {DEEPEST} files deep", "Make them flat", path=file.path)
+            raise BadTemplate.at(called_at, f"includes go {DEEPEST} files deep", "Make them flat")
         self._stack.append(file.path)
 
     def _other(
@@ -120,11 +121,10 @@ class JinjaReading:
                 return found
         if ignore_missing:
             return None
-        raise BadTemplate(
+        raise BadTemplate.at(
+            at,
             f"the template {', '.join(map(repr, names))} is not found",
             "Put it beside this one, or name its folder with --search-path",
-            path=at.path,
-            line=at.line,
         )
 
     # --- statements ---
@@ -237,7 +237,7 @@ class JinjaReading:
                 bind_loop(inner, number, len(items))
                 parts += self._statements(node.body, file, inner)
             return parts if len(items) else self._statements(node.else_, file, Scope(scope))
-        over = expression_of(node.iter, "", lookup_in(scope))
+        over = expression_of(node.iter, file.value_text(node), lookup_in(scope))
         inner = Scope(scope)
         for name in target_names(node.target):
             inner.names[name] = Value((), over._replace(source=name))
@@ -255,7 +255,7 @@ class JinjaReading:
         at = file.of_statement(node)
         if isinstance(node.target, nodes.Tuple):
             for name in target_names(node.target):
-                expression = expression_of(node.node, "", lookup_in(scope))
+                expression = expression_of(node.node, file.value_text(node), lookup_in(scope))
                 scope.names[name] = Value((Hole(expression, at, at),), expression)
             return
         name = dotted(node.target)
@@ -264,7 +264,7 @@ class JinjaReading:
                 scope.names[f"{name}.{pair.key}"] = self._value(pair.value, "", at, file, scope)
             scope.names[name] = Value((), Expression(name))
             return
-        scope.names[name] = self._value(node.node, "", at, file, scope)
+        scope.names[name] = self._value(node.node, file.value_text(node), at, file, scope)
 
     def _include(self, node: nodes.Include, file: JinjaFile, scope: Scope) -> list[Part]:
         at = file.of_statement(node)
@@ -273,7 +273,7 @@ class JinjaReading:
             return []
         blocks, self._blocks = self._blocks, {}
         try:
-            parts = self._template(other, Scope(scope) if node.with_context else Scope())
+            parts = self._template(other, Scope(scope) if node.with_context else Scope(), at)
         finally:
             self._blocks = blocks
         return entered_at_place(parts, at)
@@ -286,7 +286,7 @@ class JinjaReading:
         inside = Scope(scope if node.with_context else None)
         blocks, self._blocks = self._blocks, {}
         try:
-            self._template(other, inside)
+            self._template(other, inside, at)
         finally:
             self._blocks = blocks
         if isinstance(node, nodes.Import):
@@ -362,17 +362,19 @@ class JinjaReading:
             joined = tuple(without_empty(parts))
             return Value(joined, expression_of(node, source, lookup_in(scope)))
         expression = expression_of(node, source, lookup_in(scope))
-        return Value((Hole(expression, self._written_at(node, at, scope), at),), expression)
+        return Value((self._written(Hole(expression, at, at), node, scope),), expression)
 
-    def _written_at(self, node: nodes.Node, at: Place, scope: Scope) -> Place:
-        """Where the changing part of an expression is written: where a name was set that it reads."""
+    def _written(self, hole: Hole, node: nodes.Node, scope: Scope) -> Hole:
+        """A hole as it is written: where a name was set that its expression reads, and as what."""
         for inner in node.find_all(nodes.Name):
             known = scope.value(inner.name)
             if known is not None:
-                hole = next((part for part in walk(known.parts) if isinstance(part, Hole)), None)
-                if hole is not None:
-                    return hole.at
-        return at
+                first = next((part for part in walk(known.parts) if isinstance(part, Hole)), None)
+                if first is not None:
+                    return hole._replace(
+                        expression=hole.expression._replace(source=first.expression.source), at=first.at
+                    )
+        return hole
 
     def _called(self, node: nodes.Call, at: Place, file: JinjaFile, scope: Scope) -> Sequence[Part] | None:
         name = dotted(node.node)
@@ -389,7 +391,7 @@ class JinjaReading:
 
     def _macro_call(self, macro: Macro, call: nodes.Call, at: Place, file: JinjaFile, scope: Scope) -> list[Part]:
         if len(self._stack) >= DEEPEST:
-            raise BadTemplate("a macro calls itself without end", "Correct it", path=macro.file.path, line=at.line)
+            raise BadTemplate.at(at, "a macro calls itself without end", "Correct it")
         inner = Scope(macro.scope)
         inner.macros.update({name: one for name, one in scope.macros.items() if name == "caller"})
         given = [self._value(one, "", at, file, scope) for one in call.args]

@@ -7,7 +7,8 @@ from typing import Any
 
 from prefixlab.dialects.embedded import TextTemplate
 from prefixlab.dialects.jinja2 import read
-from prefixlab.dialects.source_text import SourceText, moved
+from prefixlab.dialects.source_text import SourceText, moved, moving
+from prefixlab.prompt_templates import Place
 from prefixlab.template_files import BadTemplate, TemplateFile
 
 
@@ -24,12 +25,8 @@ def jinja_text(source: SourceText, file: TemplateFile) -> TextTemplate:
     except BadTemplate as error:
         if error.path != file.path or error.line is None:
             raise
-        start = 0
-        for _ in range(error.line - 1):
-            start = text.find("\n", start) + 1
-        raise BadTemplate(
-            error.what, error.todo, path=error.path, line=source.place(min(start, len(source.text))).line
-        ) from None
+        found = Place(file.path, error.line, error.column or 1)
+        raise BadTemplate.at(moving(source)(found), error.what, error.todo) from None
     render = template.render
 
     def render_text(values: Mapping[str, Any]) -> str:

@@ -65,10 +65,7 @@ def _end(text: str, at: int, source: SourceText) -> int:
         elif text.startswith("}}", at):
             return at
         at += 1
-    place = source.place(start - 2)
-    raise BadTemplate(
-        f"the braces at column {place.column} are never closed", "Close them", path=place.path, line=place.line
-    )
+    raise BadTemplate.at(source.place(start - 2), "these braces are never closed", "Close them")
 
 
 def _expression(inner: str) -> Expression:

@@ -43,7 +43,7 @@ class _Reading:
         self._set: dict[str, Expression] = {}
 
     def _bad(self, what: str, at: Place) -> BadTemplate:
-        return BadTemplate(f"is not Liquid: {what} at column {at.column}", "Correct it", path=at.path, line=at.line)
+        return BadTemplate.at(at, f"is not Liquid: {what}", "Correct it")
 
     @property
     def _body(self) -> list[Part]:
@@ -97,7 +97,7 @@ class _Reading:
             return self._skipped(word, at, behind)
         if word in _BLOCKS:
             if len(self._open) >= DEEPEST:
-                raise too_deep(at.path, at.line)
+                raise too_deep(at)
             self._open.append(_Block(word, rest, at))
             if word == "for":
                 variable, _, over = rest.partition(" in ")

@@ -79,9 +79,8 @@ def _instructions(file: TemplateFile) -> Iterator[_Instruction]:
             begin += len(_TRIPLE)
             end = text.find(_TRIPLE, begin)
             if end < 0:
-                place = whole.place(start)
-                raise BadTemplate(
-                    f"the text of {word} is never closed", "End it with three quotes", path=place.path, line=place.line
+                raise BadTemplate.at(
+                    whole.place(begin - len(_TRIPLE)), f"the text of {word} is never closed", "End it with three quotes"
                 )
             following = text.find("\n", end)
             at = len(text) if following < 0 else following + 1

@@ -61,7 +61,7 @@ class MustacheTags:
             at = after
             if tag.kind in ("#", "^"):
                 if len(stack) >= DEEPEST:
-                    raise too_deep(self._source.path, self._source.place(tag.start).line)
+                    raise too_deep(self._source.place(tag.start))
                 stack.append(Tag(tag.kind, tag.name, tag.start, tag.end))
                 inside.append(stack[-1])
             elif tag.kind == "/":
@@ -78,10 +78,7 @@ class MustacheTags:
         return root
 
     def _bad(self, what: str, at: int) -> BadTemplate:
-        place = self._source.place(at)
-        return BadTemplate(
-            f"is not mustache: {what} at column {place.column}", "Correct it", path=place.path, line=place.line
-        )
+        return BadTemplate.at(self._source.place(at), f"is not mustache: {what}", "Correct it")
 
     def _tags(self) -> Iterator[_Tag]:
         text = self._text

@@ -95,9 +95,9 @@ class _Reading:
         at = piece.source.place(tag.start)
         other = self._other(piece, tag)
         if other.file.path in (*stack, piece.file.path):
-            raise BadTemplate(f"the partial {tag.name!r} includes itself", "Break the ring", path=at.path, line=at.line)
+            raise BadTemplate.at(at, f"the partial {tag.name!r} includes itself", "Break the ring")
         if len(stack) >= DEEPEST:
-            raise too_deep(at.path, at.line)
+            raise too_deep(at)
         return entered(self.parts(other, other.tags, here, (*stack, piece.file.path)), at)
 
     def _other(self, piece: _Piece, tag: Tag) -> _Piece:
@@ -106,11 +106,10 @@ class _Reading:
             at = piece.source.place(tag.start)
             found = piece.file.other(tag.name + ENDING)
             if found is None:
-                raise BadTemplate(
+                raise BadTemplate.at(
+                    at,
                     f"the partial {tag.name!r} is not found",
                     f"Put it beside this one as {tag.name}{ENDING}, or name its folder with --search-path",
-                    path=at.path,
-                    line=at.line,
                 )
             source = _indented(SourceText.of_file(found), tag.indent)
             self.partials[key] = _Piece(MustacheTags(source).read(), source, found)

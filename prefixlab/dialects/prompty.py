@@ -74,11 +74,8 @@ def _language(head: Node, file: TemplateFile) -> str:
     if not isinstance(found, str) or found not in ("jinja2", "mustache", "handlebars"):
         found = found if isinstance(found, str) else "?"
         assert template is not None
-        raise BadTemplate(
-            f"the template language {found!r} is not known",
-            "Prompty has jinja2 and mustache",
-            path=file.path,
-            line=template.at.line,
+        raise BadTemplate.at(
+            template.at, f"the template language {found!r} is not known", "Prompty has jinja2 and mustache"
         )
     return found
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from prefixlab.dialects.python_arguments import Call
 from prefixlab.dialects.python_branches import one_of
 from prefixlab.dialects.python_classes import ClassReading
-from prefixlab.dialects.python_facts import facts, origin, union
+from prefixlab.dialects.python_facts import facts, origin, placed, union
 from prefixlab.dialects.python_known_calls import ORDERS, known_call, list_method, mapping_method, opaque
 from prefixlab.dialects.python_literals import Source
 from prefixlab.dialects.python_operators import Names
@@ -205,7 +205,8 @@ class CallReading(ClassReading):
     def _of_opaque(self, owner: Opaque, name: str, call: Call) -> Value | None:
         if name in ("items", "keys", "values") and not call.positional:
             expression = owner.expression._replace(source=call.source)
-            return Opaque(expression, owner.at if not owner.is_plain else call.at, "mapping", owner.is_plain)
+            order: Order = "set" if owner.order == "set" else "mapping"
+            return Opaque(expression, owner.at if not owner.is_plain else call.at, order, owner.is_plain)
         if owner.order == "set" and name in _OF_SETS:
             return Opaque(owner.expression, owner.at, "set")
         if name in ("most_common", "sort"):
@@ -228,9 +229,8 @@ class CallReading(ClassReading):
         order = ORDERS.get(call.name) or (ORDERS.get(method) if isinstance(owner, Opaque) else None)
         if order is not None:
             mine = mine._replace(orders=(order,))
-        expression = union(call.source, [*inner, mine, *read])
-        written = origin(owner) or next((one for one in map(origin, values) if one), None) or call.at
-        return Opaque(expression, written, None, False, call.named)
+        at, source = placed((owner, *values), call.at, call.source)
+        return Opaque(union(source, [*inner, mine, *read]), at, None, False, call.named)
 
 
 _EMPTY: dict[str, Value] = {"list": Items(()), "dict": Dictionary(()), "set": Items((), "set")}

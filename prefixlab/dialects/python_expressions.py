@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from prefixlab.dialects.python_branches import one_of
-from prefixlab.dialects.python_facts import checked, facts, origin, parts_of, union
+from prefixlab.dialects.python_facts import checked, facts, gone_over, origin, parts_of, placed, union
 from prefixlab.dialects.python_known_calls import MOST_ITEMS
 from prefixlab.dialects.python_literals import Literal, Piece, Spot
 from prefixlab.dialects.python_operators import TOO_FAR, Names, OperatorReading, truth
@@ -31,7 +31,7 @@ from prefixlab.dialects.python_values import (
     constant_text,
     text_of,
 )
-from prefixlab.prompt_templates import Expression, Place
+from prefixlab.prompt_templates import Expression, Order, Place
 
 DEEPEST = 90
 """Expressions, and calls of the module's functions, in one another."""
@@ -139,7 +139,8 @@ class ExpressionReading(OperatorReading):
         if name == "value" and isinstance(owner, TextValue | Plain):
             # A member of an enumeration.
             return owner
-        return Opaque(facts(owner)._replace(source=self.written(node)), origin(owner) or self.place(node))
+        at, source = placed([owner], self.place(node), self.written(node))
+        return Opaque(facts(owner)._replace(source=source), at)
 
     def _subscript(self, node: ast.Subscript, names: Names) -> Value:
         owner, index = self.value(node.value, names), self.value(node.slice, names)
@@ -193,24 +194,26 @@ class ExpressionReading(OperatorReading):
         """How a value is gone over."""
         expression = facts(value)
         if isinstance(value, Items):
-            fixed = value.kind != "set" or len(value.items) < 2
             if (
-                fixed
+                not value.is_unordered
                 and len(value.items) <= MOST_ITEMS
                 and not any(isinstance(one, Spread | Repeated) for one in value.items)
             ):
                 return Round(value.items, expression, NONE)
-            if not fixed:
-                expression = union(self.written(node), [expression, Expression("", orders=("set",))])
+            if value.is_unordered:
+                expression = union(self.written(node), [gone_over(value)])
         elif isinstance(value, Dictionary):
             return Round([text_of(key or "", self.place(node)) for key, _ in value.entries], expression, NONE)
         if not expression.source:
             expression = expression._replace(source=self.written(node))
-        if isinstance(value, Opaque) and value.order and value.order not in expression.orders:
-            expression = expression._replace(orders=(*expression.orders, value.order))
+        if isinstance(value, Opaque):
+            expression = gone_over(value)._replace(source=expression.source)
         plain = isinstance(value, Opaque) and value.is_plain
         item = Opaque(expression._replace(orders=()), origin(value) or self.place(node), None, plain)
-        return Round(None, expression, item, origin(value) if expression.calls or expression.orders else None)
+        at = origin(value) if expression.calls or expression.orders else None
+        if at is None and expression.orders:
+            at = value.at if isinstance(value, Opaque) else self.place(node)
+        return Round(None, expression, item, at)
 
     def _comprehension(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp, names: Names) -> Value:
         items = self._items(node.elt, list(node.generators), Names(names))
@@ -251,7 +254,9 @@ class ExpressionReading(OperatorReading):
             pairs = [one.items for one in items if isinstance(one, Items)]
             return Dictionary(tuple([(constant_text(one[0]), one[1]) for one in pairs]), self.place(node))
         value = facts(Items(tuple(items)))
-        return Opaque(value._replace(source=self.written(node)), self.place(node), "mapping")
+        is_of_set = any([isinstance(one, Repeated) and "set" in one.over.orders for one in items])
+        order: Order = "set" if is_of_set else "mapping"
+        return Opaque(value._replace(source=self.written(node)), self.place(node), order)
 
     def _named(self, node: ast.NamedExpr, names: Names) -> Value:
         value = self.value(node.value, names)

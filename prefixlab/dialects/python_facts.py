@@ -89,6 +89,21 @@ def facts(value: Value | str | None) -> Expression:
     return union("", found) if found else NOTHING
 
 
+def gone_over(value: Value) -> Expression:
+    """What a value reads and calls where its items are asked for one after another: with the order that it has."""
+    order = value.order if isinstance(value, Opaque) else None
+    if isinstance(value, Items) and value.is_unordered:
+        order = "set"
+    return ordered(facts(value), order)
+
+
+def ordered(expression: Expression, order: Order | None) -> Expression:
+    """An expression with an order more, if there is one."""
+    if order is None or order in expression.orders:
+        return expression
+    return expression._replace(orders=(*expression.orders, order))
+
+
 def part_facts(parts: Iterable[TextPart]) -> list[Expression]:
     """What the holes of a text read and call."""
     found: list[Expression] = []
@@ -119,13 +134,24 @@ def first_gap(parts: Iterable[TextPart]) -> Gap | None:
 
 def origin(value: Value | str | None) -> Place | None:
     """Where what changes in a value is written."""
+    found = _first_change(value)
+    return None if found is None else found[0]
+
+
+def placed(values: Iterable[Value | str | None], at: Place, source: str) -> tuple[Place, str]:
+    """Where what changes in one of the values is written, and as what; else at a place as `source`."""
+    found = next((one for one in map(_first_change, values) if one), None)
+    return (at, source) if found is None or found[0] == at or not found[1] else found
+
+
+def _first_change(value: Value | str | None) -> tuple[Place, str] | None:
     for one in inside(value):
         if isinstance(one, Opaque) and (one.expression.calls or one.expression.orders or not one.is_plain):
-            return one.at
+            return one.at, one.expression.source
         if isinstance(one, TextValue):
             gap = first_gap(one.parts)
             if gap is not None:
-                return gap.at
+                return gap.at, gap.expression.source
     return None
 
 
@@ -191,11 +217,8 @@ def _is_wide(spec: str) -> bool:
 
 
 def _gap(value: Value, at: Place, source: str, conversion: str, spec: str) -> Gap:
-    expression = facts(value)
-    if isinstance(value, Items) and value.kind == "set" and len(value.items) > 1 and "set" not in expression.orders:
-        expression = expression._replace(orders=(*expression.orders, "set"))
-    if isinstance(value, Opaque) and value.order == "set" and "set" not in expression.orders:
-        expression = expression._replace(orders=(*expression.orders, "set"))
+    is_set = value.is_unordered if isinstance(value, Items) else isinstance(value, Opaque) and value.order == "set"
+    expression = ordered(facts(value), "set" if is_set else None)
     if "%" in spec and conversion != "%" and not spec.endswith("%"):
         expression = expression._replace(formats=tuple(dict.fromkeys([*expression.formats, spec])))
     written = origin(value) or at

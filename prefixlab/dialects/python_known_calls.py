@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from prefixlab.dialects.python_arguments import Call
-from prefixlab.dialects.python_facts import constant, facts, inside, origin, parts_of, union
+from prefixlab.dialects.python_facts import constant, facts, gone_over, inside, origin, parts_of, placed, union
 from prefixlab.dialects.python_literals import Piece, Spot
 from prefixlab.dialects.python_texts import dedented
 from prefixlab.dialects.python_values import (
@@ -83,10 +83,11 @@ def known_call(call: Call) -> Value | None:
 
 def opaque(call: Call, *inner: Value, order: Order | None = None) -> Opaque:
     """A call of which only is known what it reads."""
-    expression = union(call.source, [Expression("", calls=(call.name,)), *map(facts, inner)])
+    at, source = placed(inner, call.at, call.source)
+    expression = union(source, [Expression("", calls=(call.name,)), *map(facts, inner)])
     if order is not None:
         expression = expression._replace(orders=tuple(dict.fromkeys([*expression.orders, order])))
-    return Opaque(expression, next((one for one in map(origin, inner) if one), None) or call.at)
+    return Opaque(expression, at)
 
 
 def _text(call: Call) -> Value:
@@ -106,16 +107,31 @@ def _sorted(call: Call) -> Value:
         try:
             order = sorted(range(len(value.items)), key=lambda number: constant(value.items[number]))
         except (TypeError, ValueError):
-            return Items(value.items, "list")
+            return _in_order(value)
         descending = call.named.get("reverse") == Plain(True)
         return Items(tuple([value.items[number] for number in (order[::-1] if descending else order)]))
-    if isinstance(value, Items):
-        return Items(value.items, "list")
-    if isinstance(value, Opaque):
-        return Opaque(value.expression._replace(orders=()), value.at, None, value.is_plain)
     if isinstance(value, Dictionary):
         return _sorted(call._replace(positional=(Items(tuple(_keys(value, call))),)))
+    return _in_order(value)
+
+
+def _in_order(value: Value) -> Value:
+    """Items as they are once they are sorted: it does not matter which order they came in."""
+    if isinstance(value, Items):
+        return Items(tuple([_item_in_order(one) for one in value.items]))
+    if isinstance(value, Opaque):
+        return Opaque(value.expression._replace(orders=()), value.at, None, value.is_plain)
     return value
+
+
+def _item_in_order(item: Value) -> Value:
+    if isinstance(item, Spread):
+        return Spread(_in_order(item.value))
+    if isinstance(item, Repeated):
+        return Repeated(item.over._replace(orders=()), item.at, tuple([_item_in_order(one) for one in item.items]))
+    if isinstance(item, Alternatives) and item.is_items:
+        return Alternatives(item.condition, item.at, tuple([_in_order(arm) for arm in item.arms]), is_items=True)
+    return item
 
 
 def _keys(value: Dictionary, call: Call) -> list[Value]:
@@ -128,7 +144,11 @@ def _set(call: Call) -> Value:
     value = call.positional[0]
     if isinstance(value, Items):
         return Items(value.items, "set")
-    return Opaque(facts(value)._replace(orders=()), origin(value) or call.at, "set", _is_plain(value))
+    written = origin(value)
+    expression = facts(value)._replace(orders=())
+    if written is None:
+        expression = expression._replace(source=call.source)
+    return Opaque(expression, written or call.at, "set", _is_plain(value))
 
 
 def _is_plain(value: Value) -> bool:
@@ -158,10 +178,16 @@ def _enumerate(call: Call) -> Value:
 
 
 def _zip(call: Call) -> Value:
-    lists = [value for value in call.positional if isinstance(value, Items)]
+    lists = [value for value in call.positional if isinstance(value, Items) and not value.is_unordered]
     if len(lists) == len(call.positional) and lists:
         return Items(tuple([Items(tuple(one), "tuple") for one in zip(*[value.items for value in lists])]))
-    return opaque(call, *call.positional)
+    return _handed_on(call)
+
+
+def _handed_on(call: Call) -> Value:
+    """Items of others in the order that they have there."""
+    orders = [order for value in call.positional for order in gone_over(value).orders]
+    return opaque(call, *call.positional, order=orders[0] if orders else None)
 
 
 def _range(call: Call) -> Value:
@@ -189,9 +215,7 @@ def mapped(call: Call, function: Value, value: Value) -> Value:
     """What a function makes of each item."""
     if isinstance(value, Items) and len(value.items) <= MOST_ITEMS:
         return Items(tuple([call.run(function, [one]) for one in value.items]), value.kind)
-    over = facts(value)
-    if isinstance(value, Opaque) and value.order:
-        over = union(over.source, [over, Expression("", orders=(value.order,))])
+    over = gone_over(value)
     item = Opaque(over._replace(orders=()), origin(value) or call.at, None, _is_plain(value))
     at = origin(value) if over.calls or over.orders else None
     return Items((Repeated(over, at or call.at, (call.run(function, [item]),)),))
@@ -303,6 +327,10 @@ _KNOWN: dict[str, Callable[[Call], Value]] = {
     "dict": _dict,
     "enumerate": _enumerate,
     "zip": _zip,
+    "filter": _handed_on,
+    "dict.fromkeys": _handed_on,
+    "itertools.chain": _handed_on,
+    "itertools.islice": _handed_on,
     "range": _range,
     "map": _map,
     "len": _length,
@@ -330,7 +358,8 @@ def list_method(value: Items, name: str, args: Sequence[Value]) -> Items | None:
         return Items((*value.items, args[0]), value.kind)
     if name in ("extend", "update") and args:
         more = args[0]
-        return Items((*value.items, *(more.items if isinstance(more, Items) else (Spread(more),))), value.kind)
+        added = more.items if isinstance(more, Items) and not more.is_unordered else (Spread(more),)
+        return Items((*value.items, *added), value.kind)
     if name == "insert" and len(args) == 2 and isinstance(args[0], Plain) and isinstance(args[0].value, int):
         at = args[0].value
         return Items((*value.items[:at], args[1], *value.items[at:]), value.kind)

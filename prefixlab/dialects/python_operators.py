@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from prefixlab.dialects.python_branches import one_of
-from prefixlab.dialects.python_facts import checked, constant, entered, facts, origin, parts_of, union
+from prefixlab.dialects.python_facts import checked, constant, entered, facts, parts_of, placed, union
 from prefixlab.dialects.python_known_calls import MOST_ITEMS
 from prefixlab.dialects.python_literals import Source
 from prefixlab.dialects.python_texts import formatted
@@ -119,9 +119,8 @@ class OperatorReading:
         """A value of which only is known what it reads."""
         if not values:
             values = tuple([self.value(one, names) for one in ast.iter_child_nodes(node) if isinstance(one, ast.expr)])
-        expression = union(self.written(node), map(facts, values))
-        written = next((one for one in map(origin, values) if one), None)
-        return Opaque(expression, written or self.place(node))
+        at, source = placed(values, self.place(node), self.written(node))
+        return Opaque(union(source, map(facts, values)), at)
 
     # --- operators ---
 
@@ -229,10 +228,9 @@ class OperatorReading:
                 return replace(left, is_piped=True)
             if isinstance(right, TemplateValue):
                 return self.piped(left, right, node)
-        expression = union(self.written(node), [facts(left), facts(right)])
         order: Order | None = "set" if any(_is_set(one) for one in (left, right)) else None
-        written = origin(left) or origin(right)
-        return Opaque(expression, written or at, order)
+        at, source = placed((left, right), at, self.written(node))
+        return Opaque(union(source, [facts(left), facts(right)]), at, order)
 
     def _side(self, value: Value, node: ast.AST, side: str) -> tuple[Any, ...]:
         if isinstance(value, TextValue):

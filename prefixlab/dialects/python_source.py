@@ -52,18 +52,36 @@ class PythonSource:
 
 
 def _parsed(source: Source) -> ast.Module:
+    if (null := source.text.find("\0")) >= 0:
+        raise BadTemplate.at(source.place_at(null), "is not Python: a null stands in it", "Correct it")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return ast.parse(source.text)
     except SyntaxError as error:
         raise BadTemplate(
-            f"is not Python that this Python reads: {error.msg}", "Correct it", path=source.path, line=error.lineno
+            f"is not Python that this Python reads: {error.msg}",
+            "Correct it",
+            path=source.path,
+            line=error.lineno,
+            column=_column(error, source),
         ) from None
     except (RecursionError, MemoryError):
         raise BadTemplate("is nested too deeply", "Make it flatter", path=source.path) from None
     except ValueError as error:
         raise BadTemplate(f"is not Python: {error}", "Correct it", path=source.path) from None
+
+
+def _column(error: SyntaxError, source: Source) -> int | None:
+    """The column of a fault; None where Python says no place."""
+    if not error.lineno or error.offset is None or error.offset < 1:
+        return None
+    line = source.text.split("\n")[error.lineno - 1]
+    said = (error.text or "").strip()
+    if said != line.strip() and said[:1] + said[-1:] == "()" and (inner := line.find(said[1:-1])) >= 0:
+        # Before 3.12 it counts from a bracket that it sets around a field of an f-string.
+        return inner + error.offset - 1
+    return error.offset
 
 
 def _render(found: Found, file: TemplateFile) -> Render | None:

@@ -16,7 +16,7 @@ from prefixlab.dialects.format_fields import (
     mustache_fields,
     percent_fields,
 )
-from prefixlab.dialects.python_facts import checked, facts, origin, parts_of, union
+from prefixlab.dialects.python_facts import checked, facts, gone_over, origin, parts_of, union
 from prefixlab.dialects.python_literals import Lines, Literal, Piece, Spot
 from prefixlab.dialects.python_values import (
     MOST_CHARACTERS,
@@ -179,7 +179,7 @@ def formatted(
 
 def joined(separator: TextValue, items: Value, at: Place, source: str) -> TextValue:
     """`separator.join(items)`."""
-    if isinstance(items, Items) and (items.kind != "set" or len(items.items) < 2):
+    if isinstance(items, Items) and not items.is_unordered:
         parts: list[TextPart] = []
         for number, item in enumerate(items.items):
             between = tuple(parts_of(separator, at)) if number else ()
@@ -191,7 +191,7 @@ def joined(separator: TextValue, items: Value, at: Place, source: str) -> TextVa
                     body = [*body[ahead:], *body[:ahead]]
                 parts.append(Loop(item.over, item.at, tuple(body)))
             elif isinstance(item, Spread):
-                over = facts(item.value)
+                over = gone_over(item.value)
                 parts += [*between, *parts_of(Opaque(over, origin(item.value) or at), at, source)]
             elif isinstance(item, Alternatives) and item.is_items:
                 arms = [joined(separator, arm, at, source).parts for arm in item.arms]
@@ -203,12 +203,12 @@ def joined(separator: TextValue, items: Value, at: Place, source: str) -> TextVa
     if isinstance(items, TextValue):
         return TextValue(parts_of(Opaque(facts(items), origin(items) or at), at, source))
     if isinstance(items, Items):
-        expression = union(source, [facts(items), Expression("", orders=("set",))])
+        expression = union(source, [gone_over(items)])
         return TextValue((Gap(expression, at, at),))
     expression = facts(items)
     if isinstance(items, Opaque) and items.order:
         # It is the order in which it is gone over that changes, and that is here.
-        expression = union(source, [expression, Expression("", orders=(items.order,))])
+        expression = union(source, [gone_over(items)])
         return TextValue((Gap(expression, at if not expression.calls else items.at, at),))
     return TextValue(parts_of(Opaque(expression, origin(items) or at, is_plain=False), at, source))
 

@@ -88,6 +88,11 @@ class Items:
     items: tuple[Value, ...]
     kind: str = "list"
 
+    @property
+    def is_unordered(self) -> bool:
+        """Whether it is a set of what can be several items."""
+        return self.kind == "set" and (len(self.items) > 1 or any([_can_be_several(one) for one in self.items]))
+
 
 @dataclass(frozen=True, slots=True)
 class Spread:
@@ -218,6 +223,13 @@ Value = (
     | MessageValue
     | TemplateValue
 )
+
+
+def _can_be_several(item: Value) -> bool:
+    if isinstance(item, Alternatives) and item.is_items:
+        return any([isinstance(arm, Items) and Items(arm.items, "set").is_unordered for arm in item.arms])
+    return isinstance(item, Spread | Repeated)
+
 
 NONE = Plain(None)
 NOTHING = Expression("")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from prefixlab.prompt_templates import Choice, Expression, Hole, Loop, Part, Place, Text
 from prefixlab.template_files import TemplateFile
@@ -64,14 +64,21 @@ class SourceText:
         return Hole(expression, at, at)
 
 
-def moved(parts: Sequence[Part], source: SourceText) -> tuple[Part, ...]:
-    """Parts that were read from `source.text` as if it were the file, with the places that they have in the file."""
+def moving(source: SourceText) -> Callable[[Place], Place]:
+    """What gives the place in the file for one that was found in `source.text` as if it were the file."""
     starts = [0, *[at + 1 for at, character in enumerate(source.text) if character == "\n"]]
 
     def place(at: Place) -> Place:
         if at.path != source.path or at.line > len(starts):
             return at
         return source.place(min(starts[at.line - 1] + at.column - 1, len(source.text)))
+
+    return place
+
+
+def moved(parts: Sequence[Part], source: SourceText) -> tuple[Part, ...]:
+    """Parts that were read from `source.text` as if it were the file, with the places that they have in the file."""
+    place = moving(source)
 
     def move(part: Part) -> Part:
         if isinstance(part, Hole):

@@ -239,11 +239,6 @@ def _fill(kind: str) -> Callable[[Field, Place], Sequence[TextPart]]:
 def jinja_parts(text: TextValue, at: Place, file: TemplateFile) -> tuple[TextPart, ...]:
     """The parts of a text that is Jinja2, with places in the module."""
     joint = Joint(text.parts)
-    try:
-        read = jinja2.read(file.with_text(joint.text)).parts
-    except BadTemplate as error:
-        line = joint.place(0, at).line + (error.line or 1) - 1
-        raise BadTemplate(error.what, error.todo, path=file.path, line=line) from None
     starts = [0]
     for number, character in enumerate(joint.text):
         if character == "\n":
@@ -251,6 +246,14 @@ def jinja_parts(text: TextValue, at: Place, file: TemplateFile) -> tuple[TextPar
 
     def offset(place: Place) -> int:
         return starts[min(place.line, len(starts)) - 1] + place.column - 1
+
+    try:
+        read = jinja2.read(file.with_text(joint.text)).parts
+    except BadTemplate as error:
+        if error.path != file.path or error.line is None:
+            raise
+        found = joint.place(offset(Place(file.path, error.line, error.column or 1)), at)
+        raise BadTemplate.at(found, error.what, error.todo) from None
 
     def placed(part: Any) -> list[TextPart]:
         if isinstance(part, Text):

@@ -48,7 +48,10 @@ class YamlNodes:
             what = error.problem or error.context or "it cannot be read"
             raise bad_document("YAML", what, self._source.place(self._offset(mark))) from None
         except yaml.YAMLError as error:
-            raise bad_document("YAML", str(error).split("\n")[0], self._source.place(0)) from None
+            # What is left is a character that YAML does not take; the error counts bytes.
+            found = yaml.reader.Reader.NON_PRINTABLE.search(self._source.text)
+            at = self._source.place(found.start() if found else 0)
+            raise bad_document("YAML", str(error).split("\n")[0], at) from None
         return Node(self._source.place(0), None)
 
     def _offset(self, mark: Any) -> int:
@@ -85,7 +88,7 @@ class YamlNodes:
     def _count(self, nodes: int, place: Any) -> None:
         self._size += nodes
         if self._size > MOST_NODES:
-            raise BadTemplate("is too large with its aliases", "Split it", path=place.path, line=place.line)
+            raise BadTemplate.at(place, "is too large with its aliases", "Split it")
 
     def _mapping(self, place: Any, events: Iterator[yaml.Event], depth: int) -> Node:
         import yaml

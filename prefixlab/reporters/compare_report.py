@@ -58,9 +58,13 @@ def _answer(found: Comparison) -> str:
 
 def _footing(found: Comparison) -> str:
     requests = found.after.warm.requests
-    what = counted(requests, "rendering" if found.after.what == "template" else "request")
+    noun = "rendering" if found.after.what == "template" else "request"
+    if not requests:
+        return f"No {noun} is warm: none has another before it."
+    what = counted(requests, noun)
     first = "the first" if found.after.totals.families == 1 else "the first of each family"
-    return f"Warm: {what}, each against those before it; {first} is left out."
+    each = "each against those" if requests > 1 else "against what is"
+    return f"Warm: {what}, {each} before it; {first} is left out."
 
 
 def _rows(found: Comparison) -> list[tuple[str, str, str]]:
@@ -107,7 +111,7 @@ def _change(change: CauseChange, show: Callable[[str], str]) -> str:
     for side, row in (("before", change.before), ("after", change.after)):
         if row is not None:
             where = f" from token {number(row.token_index)}" if isinstance(row, Field) else ""
-            won = f"{number(row.recoverable_tokens)} tokens" if row.recoverable_tokens else "nothing by itself"
+            won = counted(row.recoverable_tokens, "token") if row.recoverable_tokens else "nothing by itself"
             figures.append(f"{side} {won}{where}")
     return f"{said}: {', '.join(figures)}."
 

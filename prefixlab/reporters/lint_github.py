@@ -23,7 +23,7 @@ def _command(one: LintFinding) -> str:
         "file": uri_path(one.at.path),
         "line": str(one.at.line),
         "endLine": str(one.at.line),
-        "col": str(one.at.column),
+        "col": str(one.column),
         **({"endColumn": str(one.ends_at)} if one.ends_at else {}),
         "title": f"{one.code} {one.name}",
     }
@@ -33,7 +33,8 @@ def _command(one: LintFinding) -> str:
 
 
 def _complaint(error: PrefixlabError) -> str:
-    place = {"file": uri_path(error.path or ""), **({"line": str(error.line)} if error.line else {})}
+    place = {"file": uri_path(error.path or "")}
+    place |= {name: str(at) for name, at in (("line", error.line), ("col", error.column)) if at}
     said = ",".join([f"{name}={_property(value)}" for name, value in {**place, "title": "not read"}.items()])
     return f"::error {said}::{_data(str(error))}"
 

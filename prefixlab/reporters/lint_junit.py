@@ -19,7 +19,7 @@ def render_junit(report: LintReport, width: int) -> bytes:
     cases = [*map(_unread, report.unread), *[_case(finding, report) for finding in report.findings]]
     faulty = {finding.template for finding in report.findings}
     for figures in report.templates:
-        name = wording.called(figures)
+        name = figures.called
         if name not in faulty:
             cases.append(f"    <testcase{_attributes({'classname': name, 'name': 'lint'})}/>")
     failures = sum([finding.severity != "info" for finding in report.findings])
@@ -37,7 +37,7 @@ def render_junit(report: LintReport, width: int) -> bytes:
 
 
 def _case(one: LintFinding, report: LintReport) -> str:
-    name = f"{one.code} {one.name} at {one.at.path}:{one.at.line}:{one.at.column}"
+    name = f"{one.code} {one.name} at {one.at.path}:{one.at.line}:{one.column}"
     place = {"classname": one.template, "name": name, "file": wording.uri_path(one.at.path), "line": str(one.at.line)}
     said = [one.message, wording.around(one, report), *([one.fix] if one.fix else [])]
     # What is merely worth knowing breaks no build.

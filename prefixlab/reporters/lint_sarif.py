@@ -67,7 +67,7 @@ def _result(one: LintFinding, numbers: dict[str, int], count: int) -> dict[str, 
         "ruleId": one.code,
         "level": _LEVELS[one.severity],
         "message": {"text": _plain(f"{message}. {one.fix}" if one.fix else message)},
-        "locations": [_location(one.at, one.ends_at)],
+        "locations": [_location(one.at._replace(column=one.column), one.ends_at)],
         "partialFingerprints": {"prefixlab/v1": sha256(key.encode("utf-8", "surrogatepass")).hexdigest()},
         "properties": {
             "severity": one.severity,
@@ -91,7 +91,7 @@ def _notification(error: PrefixlabError) -> dict[str, Any]:
     if error.path is not None:
         place: dict[str, Any] = {"artifactLocation": _artifact(error.path)}
         if error.line:
-            place["region"] = {"startLine": error.line}
+            place["region"] = {"startLine": error.line, **({"startColumn": error.column} if error.column else {})}
         said["locations"] = [{"physicalLocation": place}]
     return said
 

@@ -33,7 +33,7 @@ def as_logged(line: str) -> str:
 
 
 def _finding(one: LintFinding, report: LintReport, width: int) -> list[str]:
-    lines = [f"{neutral(one.at.path)}:{one.at.line}:{one.at.column}: {one.code} {one.severity} {one.name}"]
+    lines = [f"{neutral(one.at.path)}:{one.at.line}:{one.column}: {one.code} {one.severity} {one.name}"]
     lines += _indented(neutral(one.message), width)
     lines += _quoted(one, width)
     lines += _indented(wording.around(one, report), width)
@@ -54,7 +54,7 @@ def _quoted(one: LintFinding, width: int) -> list[str]:
     gutter = f"    {one.at.line} | "
     # The last cell is kept for an ellipsis, so that none is set into the expression.
     room = width - len(gutter) - 1
-    start, end = one.at.column - 1, max(one.ends_at, one.at.column + 1) - 1
+    start, end = one.column - 1, max(one.ends_at, one.column + 1) - 1
     ahead = neutral(one.line_text[max(start - 2 * width, 0) : start])
     expression = shown(one.line_text[start:end], room)
     left = max(room - cells(expression), min(_LEAST_AHEAD, room // 3))

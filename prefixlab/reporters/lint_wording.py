@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from prefixlab.lint_findings import SEVERITIES, LintFinding, LintReport, TemplateFigures
+from prefixlab.lint_findings import SEVERITIES, LintFinding, LintReport
 from prefixlab.reporters.neutral import neutral
 from prefixlab.reporters.wording import counted, number
 
@@ -29,7 +29,8 @@ def headline(report: LintReport) -> str:
         said = f"{counted(len(report.findings), 'finding')} in {where}: {graded}."
         worst = max([one.stable_tokens_after for one in report.findings if not is_of_template(one)], default=0)
         if worst:
-            said += f" At worst {_stable(worst)} ({_blocks(worst, report)}) are lost behind one value."
+            is_are = "is" if worst == 1 else "are"
+            said += f" At worst {_stable(worst)} ({_blocks(worst, report)}) {is_are} lost behind one value."
     return said + unread(report) + left_out(report) + _against(report)
 
 
@@ -94,11 +95,6 @@ def assumed(report: LintReport) -> str:
     )
 
 
-def called(figures: TemplateFigures) -> str:
-    """A template by its path, and its name where the file has several."""
-    return f"{figures.path}:{figures.name}" if figures.name else figures.path
-
-
 def template_head(report: LintReport) -> tuple[str, ...]:
     """The names of a template's figures."""
     return (*(("before",) if report.against else ()), "tokens", "blocks", "stranded")
@@ -111,14 +107,18 @@ def template_rows(report: LintReport) -> list[tuple[str, ...]]:
         then = one.stable_tokens_then
         before = (("-" if then is None else number(then)),) if report.against else ()
         figures = (number(one.stable_tokens), number(one.stable_blocks), number(one.stranded_tokens))
-        rows.append((called(one), *before, *figures))
+        rows.append((one.called, *before, *figures))
     return rows
 
 
 def template_title(report: LintReport) -> str:
     """What the stable tokens of the templates are."""
-    renderings = max([one.renderings for one in report.templates], default=0)
-    return f"Tokens that {number(renderings)} renderings begin with" if renderings else "Tokens that all requests share"
+    counts = {one.renderings for one in report.templates}
+    if counts <= {0}:
+        return "Tokens that all requests share"
+    if counts == {1}:
+        return "Tokens of the one rendering"
+    return f"Tokens that {number(max(counts)) if len(counts) == 1 else 'all'} renderings begin with"
 
 
 def elsewhere(finding: LintFinding) -> bool:

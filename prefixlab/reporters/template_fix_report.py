@@ -47,7 +47,7 @@ def _answer(found: TemplateFixSummary) -> str:
             f"more of it reusable, of which {counted(before.stable_tokens, 'token')} can be shared now."
         )
     said = f"{counted(len(found.moved), 'line')} of {neutral(found.path)} moved behind the stable text. {how}: "
-    said += f"{number(before.stable_tokens)} stable tokens before, {number(after.stable_tokens)} after"
+    said += f"{counted(before.stable_tokens, 'stable token')} before, {number(after.stable_tokens)} after"
     if before.raw is not None and after.raw is not None and before.aligned is not None and after.aligned is not None:
         said += (
             f"; warm requests share {percent(before.raw)} of their tokens before, {percent(after.raw)} after, and "

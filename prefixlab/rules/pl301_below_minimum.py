@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from prefixlab.lint_findings import LintFinding
+from prefixlab.lint_findings import LintFinding, counted
 from prefixlab.lint_rules import Example, Rule
 from prefixlab.misplacement import finding, severity_of
 from prefixlab.template_measures import Measured
@@ -21,9 +21,8 @@ def check(template: Measured) -> Iterator[LintFinding]:
     reachable = template.stable_tokens + template.stranded_tokens
     if first is None or not template.min_tokens or not template.stable_tokens < least <= reachable:
         return
-    message = (
-        f"the stable prefix ends after {template.stable_tokens:,} tokens, below the {least:,} that are reused at least"
-    )
+    ends = counted(template.stable_tokens, "token")
+    message = f"the stable prefix ends after {ends}, below the {least:,} that are reused at least"
     yield finding("PL301", "below-minimum", template, first, message, FIX, severity_of(first.judged.volatility))
 
 

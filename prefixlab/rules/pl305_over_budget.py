@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from prefixlab.lint_findings import LintFinding
+from prefixlab.lint_findings import LintFinding, counted
 from prefixlab.lint_rules import Example, Rule
-from prefixlab.misplacement import called
 from prefixlab.template_measures import Measured
 
 FIX = "Move values behind the stable text, or change the budget if the template is meant to be so."
@@ -25,13 +24,14 @@ def check(template: Measured) -> Iterator[LintFinding]:
     missed = {}
     if budget.min_stable_tokens is not None and budget.stable_tokens < budget.min_stable_tokens:
         missed["min_stable_tokens"] = (
-            f"the stable prefix has {budget.stable_tokens:,} tokens where the budget asks for "
+            f"the stable prefix has {counted(budget.stable_tokens, 'token')} where the budget asks for "
             f"{budget.min_stable_tokens:,}"
         )
     if budget.max_stranded_tokens is not None and budget.stranded_tokens > budget.max_stranded_tokens:
+        stands = "stands" if budget.stranded_tokens == 1 else "stand"
         missed["max_stranded_tokens"] = (
-            f"{budget.stranded_tokens:,} stable tokens stand behind the first value that differs where the budget "
-            f"allows {budget.max_stranded_tokens:,}"
+            f"{counted(budget.stranded_tokens, 'stable token')} {stands} behind the first value that differs where the "
+            f"budget allows {budget.max_stranded_tokens:,}"
         )
     if missed:
         at = template.template.at
@@ -46,7 +46,7 @@ def check(template: Measured) -> Iterator[LintFinding]:
             stable_tokens_before=budget.stable_tokens,
             stable_tokens_after=budget.stranded_tokens,
             blocks_before=budget.stable_tokens // template.block_size,
-            template=called(template),
+            template=template.template.called,
             fix=FIX,
         )
 

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 
 from prefixlab.lint_findings import LintFinding
 from prefixlab.lint_rules import Example, Rule
-from prefixlab.misplacement import called
 from prefixlab.template_measures import Measured
 
 FIX = "Write history as the generation prompt and the answer were written."
@@ -33,7 +32,7 @@ def check(template: Measured) -> Iterator[LintFinding]:
         stable_tokens_before=template.stable_tokens,
         stable_tokens_after=0,
         blocks_before=template.stable_tokens // template.block_size,
-        template=called(template),
+        template=template.template.called,
         fix=FIX,
     )
 

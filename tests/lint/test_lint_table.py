@@ -152,7 +152,7 @@ def test_budgets(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     budget(stable, stranded)
     assert missed() == []
     budget(stable + 1, stranded)
-    short = "the stable prefix has 1 tokens where the budget asks for 2"
+    short = "the stable prefix has 1 token where the budget asks for 2"
     assert missed() == [("a.j2", "min_stable_tokens", short)]
     budget(stable, stranded - 1)
     behind = (

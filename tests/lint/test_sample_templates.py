@@ -28,7 +28,7 @@ def test_what_is_faulty_is_found() -> None:
         ("faulty/header.j2", 1, 9, "PL101", "medium"),
         ("faulty/header.j2", 1, 35, "PL103", "high"),
         ("faulty/premium.j2", 1, 1, "PL401", "medium"),
-        ("faulty/premium.j2", 4, 1, "PL202", "medium"),
+        ("faulty/premium.j2", 4, 23, "PL202", "medium"),
     ]
     through = [one["rendered_at"]["path"] for one in document["findings"][1:3]]
     assert through == ["faulty/through_include.j2"] * 2
