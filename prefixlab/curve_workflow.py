@@ -19,10 +19,10 @@ from prefixlab.capacity.size_curve import SizeCurve, knee_of
 from prefixlab.contracts import Engine
 from prefixlab.errors import PrefixlabError
 from prefixlab.intake import Progress, match_prompts, quiet, served_models, take, unit_of
+from prefixlab.number_words import counted, number
 from prefixlab.prefix_tree import Match
 from prefixlab.records import TOKEN_BYTES, Prompt, Request
 from prefixlab.registry import engine_kind, engine_named
-from prefixlab.reporters.wording import counted, number
 from prefixlab.reuse_curve import NEARLY_ALL, Axis, CurvePoint, KneePoint, PopularPrefix, ReuseCurve, TagCurve
 from prefixlab.served_models import ServedModels
 from prefixlab.settings import CURVE_KINDS, LogSettings, check_kinds

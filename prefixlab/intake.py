@@ -12,10 +12,10 @@ from typing import Any, BinaryIO, NamedTuple
 from prefixlab.contracts import ReadOptions
 from prefixlab.errors import BadRecord, PrefixlabError
 from prefixlab.findings import Input
+from prefixlab.number_words import counted
 from prefixlab.prefix_tree import Match, PrefixTree
 from prefixlab.readers import read_requests, requests_of
 from prefixlab.records import Prompt, Request
-from prefixlab.reporters.wording import counted
 from prefixlab.served_models import ServedModels
 from prefixlab.settings import LogSettings
 

@@ -16,6 +16,7 @@ from prefixlab.destination import write_over
 from prefixlab.errors import PrefixlabError
 from prefixlab.lint_findings import SEVERITIES, LintFinding, LintReport
 from prefixlab.lint_workflow import LintSettings, lint, model_of
+from prefixlab.number_words import counted
 from prefixlab.template_checks import Model
 from prefixlab.template_discovery import TemplateFiles, read_templates
 from prefixlab.template_rewriting import day_formats, sorted_json, sorted_order
@@ -68,13 +69,10 @@ def fix_findings(paths: Sequence[str], settings: LintSettings, *, clocks: bool =
     if write:
         trials.write()
     report = lint(paths, settings if write else replace(settings, write_baseline=None), model, trials.texts)
-    said = f"{_counted(len(fixed))} {'fixed' if write else 'would be fixed'}; {_counted(len(report.findings))} left."
+    done, left = counted(len(fixed), "finding"), counted(len(report.findings), "finding")
+    said = f"{done} {'fixed' if write else 'would be fixed'}; {left} left."
     notes = [f"{one.at.path}:{one.at.line}: {one.code} is not fixed: {why}." for one, why in unfixed]
     return LintFix(replace(report, notes=(said, *notes, *report.notes)), tuple(fixed), tuple(unfixed), trials.diff)
-
-
-def _counted(findings: int) -> str:
-    return "1 finding" if findings == 1 else f"{findings:,} findings"
 
 
 class _Trials:

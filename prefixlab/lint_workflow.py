@@ -15,6 +15,7 @@ from prefixlab.finding_places import SourceLines
 from prefixlab.lint_baseline import Baseline
 from prefixlab.lint_findings import LintFinding, LintReport, RuleSheet
 from prefixlab.lint_rules import Rule
+from prefixlab.number_words import counted
 from prefixlab.prompt_templates import Volatility
 from prefixlab.registry import engine_named, known_rules
 from prefixlab.suppressions import Suppressions
@@ -126,8 +127,9 @@ def lint(
     if values is not None:
         notes += values.notes({one.template.called: one.fit for one in linted.templates if one.fit is not None})
     if known is not None and changed is None and (gone := known.gone(findings, linted.paths)):
-        said = "1 finding" if gone == 1 else f"{gone:,} findings"
-        notes.append(f"The baseline knows {said} that {'is' if gone == 1 else 'are'} gone: write it again.")
+        notes.append(
+            f"The baseline knows {counted(gone, 'finding')} that {'is' if gone == 1 else 'are'} gone: write it again."
+        )
     if settings.write_baseline is not None:
         Baseline.of(findings, settings.write_baseline).write([file.path for file, _ in files])
         new = []

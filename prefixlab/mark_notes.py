@@ -10,9 +10,9 @@ from prefixlab.cache_marks import MARKS, POINT
 from prefixlab.deployments import Deployment, Served, seconds_of, serve
 from prefixlab.engine_requests import engine_requests
 from prefixlab.engines.breakpoints import Breakpoints
+from prefixlab.number_words import counted, percent, span
 from prefixlab.prefix_tree import Match
 from prefixlab.records import Prompt
-from prefixlab.reporters.wording import counted, percent, span
 
 SYSTEM_ROLES = ("system", "developer")
 LEAST_GAIN = 0.01

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from prefixlab.lint_findings import LintFinding, Severity
+from prefixlab.number_words import counted
 from prefixlab.prompt_templates import Choice, Hole, Loop, Volatility
 from prefixlab.template_measures import Measured, Sight
 from prefixlab.volatility.judgement import Sort
@@ -70,9 +71,9 @@ def finding(
 ) -> LintFinding:
     """A finding at a sight. `message` says what is wrong; what it costs of the template's own text is added."""
     blocks = sight.tokens_after // template.block_size
-    behind = f"{sight.tokens_after:,} stable {_plural(sight.tokens_after, 'token')}"
+    behind = counted(sight.tokens_after, "stable token")
     if blocks:
-        behind += f" ({blocks:,} {_plural(blocks, 'block')})"
+        behind += f" ({counted(blocks, 'block')})"
     if sight.tokens_after:
         message += f": {behind} behind it {'is' if sight.tokens_after == 1 else 'are'} lost"
     return LintFinding(
@@ -103,7 +104,3 @@ def shown(sight: Sight) -> str:
     """The expression in backticks, cut where it is long; what tells of it where it is none of the source."""
     source = " ".join((sight.expression.source or sight.judged.told_by).split())
     return f"`{source if len(source) <= 60 else source[:59] + '…'}`"
-
-
-def _plural(count: int, noun: str) -> str:
-    return noun if count == 1 else f"{noun}s"

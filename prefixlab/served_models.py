@@ -10,6 +10,7 @@ from typing import Any, Literal
 from prefixlab.cache_marks import asked_lifetimes, marked_paths
 from prefixlab.contracts import Renderer, TextTokenizer
 from prefixlab.errors import BadRecord, PrefixlabError
+from prefixlab.number_words import counted
 from prefixlab.records import (
     TOKEN_BYTES,
     AnthropicChat,
@@ -27,7 +28,6 @@ from prefixlab.records import (
     TokenIds,
 )
 from prefixlab.rendering import load_renderer
-from prefixlab.reporters.wording import counted
 from prefixlab.tokenizers import SegmentEncoder, load_tokenizer
 from prefixlab.tokenizers.own_templates import own_template
 

@@ -22,9 +22,9 @@ from prefixlab.errors import PrefixlabError
 from prefixlab.findings import Losses, Observed, Outcome, Report, RequestRow, Totals
 from prefixlab.intake import Progress, Taken, match_prompts, quiet, served_models, take
 from prefixlab.mark_notes import mark_notes
+from prefixlab.number_words import counted
 from prefixlab.prefix_tree import Match
 from prefixlab.records import Prompt, Request
-from prefixlab.reporters.wording import counted
 from prefixlab.served_models import ServedModels
 from prefixlab.settings import AuditSettings
 

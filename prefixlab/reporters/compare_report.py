@@ -10,10 +10,10 @@ import orjson
 
 from prefixlab.comparison import CauseChange, Comparison, Side
 from prefixlab.findings import Break, Field, Totals
+from prefixlab.number_words import counted, number, percent
 from prefixlab.reporters.json_report import totals_document
 from prefixlab.reporters.neutral import bulleted, cells, neutral, pad, wrapped
 from prefixlab.reporters.redaction import stand_in
-from prefixlab.reporters.wording import counted, number, percent
 
 SCHEMA = "prefixlab.compare/1"
 

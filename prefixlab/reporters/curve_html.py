@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from prefixlab.number_words import number, percent
 from prefixlab.reporters import curve_wording as wording
 from prefixlab.reporters.curve_plot import Frame, frame_of, level_label, ticks
 from prefixlab.reporters.neutral import shown
-from prefixlab.reporters.wording import number, percent
 from prefixlab.reuse_curve import PopularPrefix, ReuseCurve
 
 _WIDTH, _HEIGHT = 760, 380

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from prefixlab.number_words import number, percent
 from prefixlab.reporters import curve_wording as wording
 from prefixlab.reporters.curve_plot import character_plot
 from prefixlab.reporters.markdown import code, prose
 from prefixlab.reporters.neutral import shown
-from prefixlab.reporters.wording import number, percent
 from prefixlab.reuse_curve import PopularPrefix, ReuseCurve
 
 _PLOT_WIDTH, _PLOT_HEIGHT = 80, 14

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from prefixlab.number_words import number, percent
 from prefixlab.reporters import curve_wording as wording
 from prefixlab.reporters.curve_plot import character_plot
 from prefixlab.reporters.neutral import cells, pad, shown, wrapped
-from prefixlab.reporters.wording import number, percent
 from prefixlab.reuse_curve import NEARLY_ALL, PopularPrefix, ReuseCurve
 
 _NARROWEST, _WIDEST = 60, 120

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from prefixlab.number_words import counted, number, percent
 from prefixlab.reporters.neutral import cells, shown
-from prefixlab.reporters.wording import counted, number, percent
 from prefixlab.reuse_curve import NEARLY_ALL, KneePoint, PopularPrefix, ReuseCurve, TagCurve
 
 Show = Callable[[str], str]

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from prefixlab.explanation import Explanation, Token
 from prefixlab.findings import Field
+from prefixlab.number_words import number, percent
 from prefixlab.reporters import explain_wording as wording
 from prefixlab.reporters.explain_text import NOW, WAS, strip, texts
 from prefixlab.reporters.explain_wording import MARKS
 from prefixlab.reporters.markdown import code, prose
-from prefixlab.reporters.wording import number, percent
 
 _WIDTH = 100
 _VALUE, _TOKEN = 200, 24

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from prefixlab.explanation import BlockRange, Explanation, Parting, Token
 from prefixlab.findings import Field
+from prefixlab.number_words import number, percent
 from prefixlab.reporters import explain_wording as wording
 from prefixlab.reporters.explain_wording import MARKS
 from prefixlab.reporters.neutral import ELLIPSIS, cells, cut, neutral, shown, wrapped
-from prefixlab.reporters.wording import number, percent
 
 _NARROWEST, _WIDEST = 60, 120
 _NAME, _LONG, _TOKEN = 48, 600, 16

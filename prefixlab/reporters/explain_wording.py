@@ -9,9 +9,10 @@ from datetime import UTC, datetime
 
 from prefixlab.explanation import Explanation, NextTurn, Parting, Party
 from prefixlab.findings import Break, Field, Losses, Report, Totals
+from prefixlab.number_words import counted, number, percent
 from prefixlab.records import TEMPLATE
 from prefixlab.reporters import wording as audit_wording
-from prefixlab.reporters.wording import Show, counted, number, percent
+from prefixlab.reporters.wording import Show
 
 MARKS = {
     "cached": ("#", "hit", "reused"),

@@ -10,10 +10,10 @@ import orjson
 
 from prefixlab.findings import Totals
 from prefixlab.fixed_summary import FixedStep, FixSummary
+from prefixlab.number_words import counted, number, percent
 from prefixlab.reporters.json_report import totals_document
 from prefixlab.reporters.neutral import bulleted, cells, neutral, pad, wrapped
 from prefixlab.reporters.redaction import stand_in
-from prefixlab.reporters.wording import counted, number, percent
 
 SCHEMA = "prefixlab.fix/1"
 

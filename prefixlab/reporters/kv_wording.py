@@ -6,8 +6,8 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from prefixlab.kv_sheet import Capacity, KvSheet, SessionCost, Sessions
+from prefixlab.number_words import counted, number, percent
 from prefixlab.reporters.sizes import decimal_size, size, size_beside
-from prefixlab.reporters.wording import counted, number, percent
 
 
 class Table(NamedTuple):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from prefixlab.lint_findings import LintFinding, LintReport
+from prefixlab.number_words import counted, number
 from prefixlab.reporters import lint_wording as wording
 from prefixlab.reporters.markdown import code, prose
-from prefixlab.reporters.wording import counted, number
 
 _MOST_FINDINGS = 40
 _MOST_TEMPLATES = 40

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from prefixlab.lint_findings import LintFinding, LintReport
+from prefixlab.number_words import number
 from prefixlab.reporters import lint_wording as wording
 from prefixlab.reporters.neutral import ELLIPSIS, cells, cut, neutral, pad, shown, wrapped
-from prefixlab.reporters.wording import number
 
 _MOST_TEMPLATES = 30
 _LEAST_AHEAD = 20

@@ -6,8 +6,8 @@ import os
 from collections.abc import Sequence
 
 from prefixlab.lint_findings import SEVERITIES, LintFinding, LintReport
+from prefixlab.number_words import counted, number
 from prefixlab.reporters.neutral import neutral
-from prefixlab.reporters.wording import counted, number
 
 _MOST_ASSUMED = 6
 

@@ -11,9 +11,10 @@ import re
 from collections.abc import Sequence
 
 from prefixlab.findings import Field, Report, RequestRow
+from prefixlab.number_words import counted, number, percent
 from prefixlab.reporters import wording
 from prefixlab.reporters.neutral import shown
-from prefixlab.reporters.wording import Rung, number, percent
+from prefixlab.reporters.wording import Rung
 
 _SHORT = 60
 _VALUE = 24
@@ -118,7 +119,7 @@ def _often(row: Rung, report: Report) -> str:
     if not isinstance(row, Field):
         return said
     values = ", ".join(code(example, _VALUE) for example in row.examples[:_MOST_VALUES])
-    said += f", {wording.counted(row.distinct_values, 'value')}"
+    said += f", {counted(row.distinct_values, 'value')}"
     said = f"{said}: {values}" if values else said
     less = wording.alternatives(row, report)
     return f"{said}; {prose(less)}" if less else said
@@ -219,7 +220,7 @@ class MarkdownReport:
             parts += [_bars(report), _ladder(report), _advice(report), _bill(report), _reuse(report), *_groups(report)]
             parts.append(wording.ceiling(report))
         if per_request and report.requests:
-            parts.append(_details(wording.counted(len(report.requests), "request"), _requests(report.requests)))
+            parts.append(_details(counted(len(report.requests), "request"), _requests(report.requests)))
         notes = "\n".join(f"- {prose(note, starts_line=True)}" for note in report.notes)
         parts.append(_details("Settings and notes", _settings(report), notes))
         return ("\n\n".join(part for part in parts if part) + "\n").encode()

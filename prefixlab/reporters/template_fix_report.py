@@ -11,8 +11,8 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict
 
+from prefixlab.number_words import counted, number, percent
 from prefixlab.reporters.neutral import neutral, without_surrogates, wrapped
-from prefixlab.reporters.wording import counted, number, percent
 from prefixlab.template_fix_summary import TemplateFixSummary
 
 SCHEMA = "prefixlab.fix_template/1"

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from itertools import compress
 
 from prefixlab.findings import Field, Report, RequestRow
+from prefixlab.number_words import counted, number, percent
 from prefixlab.reporters import wording
 from prefixlab.reporters.neutral import cells, pad, shown, wrapped
-from prefixlab.reporters.wording import Rung, number, percent
+from prefixlab.reporters.wording import Rung
 
 _NARROWEST = 60
 _WIDEST = 120
@@ -109,7 +110,7 @@ def _doubt(row: Rung) -> str:
 
 def _values(row: Field, room: int) -> str:
     """How many values there are, and as many of them as fit on a line, quoted and shortened."""
-    out = wording.counted(row.distinct_values, "value") + _doubt(row)
+    out = counted(row.distinct_values, "value") + _doubt(row)
     for at, example in enumerate(row.examples):
         more = f'{", " if at else ": "}"{shown(example, _VALUE)}"'
         if cells(out) + cells(more) > room:

@@ -12,6 +12,7 @@ from typing import Any
 
 from prefixlab.bill import Bill
 from prefixlab.findings import Break, Field, Observed, Report, Totals
+from prefixlab.number_words import counted, number, percent, span
 from prefixlab.reporters.sizes import size
 
 Show = Callable[[str], str]
@@ -42,23 +43,6 @@ _NEARLY_ALL = 0.9
 """Share of the whole gain at which the headline stops counting what to fix."""
 _MOST_NAMED = 2
 """Causes that the headline calls by name."""
-
-
-def number(value: int) -> str:
-    return f"{value:,}"
-
-
-def percent(share: float) -> str:
-    """A share to a tenth of a per cent; something is never shown as nothing, nor a part as all."""
-    tenths = f"{share * 100:.1f} %"
-    if share > 0 and tenths == "0.0 %":
-        return "<0.1 %"
-    return ">99.9 %" if share < 1 and tenths == "100.0 %" else tenths
-
-
-def counted(value: int, one: str, many: str = "") -> str:
-    """A number with its noun: `1 field`, `2 fields`."""
-    return f"{number(value)} {one if value == 1 else many or one + 's'}"
 
 
 # --- where the tokens go ----------------------------------------------------------------------------------------------
@@ -336,17 +320,6 @@ def _memory(values: Mapping[str, Any], show: Show) -> str:
     if not isinstance(room, int) or not isinstance(rate, int | float):
         return f"the memory of {model}"
     return f"the {size(room)} that {model} fills with {size(Fraction(rate))} a token in {dtype}"
-
-
-def span(seconds: float) -> str:
-    """A time in the largest unit that it is a whole number of."""
-    for unit, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
-        if seconds >= length and seconds % length == 0:
-            return counted(int(seconds // length), unit)
-    return f"{seconds:g} seconds"
-
-
-# --- money ------------------------------------------------------------------------------------------------------------
 
 
 def bill_title(bill: Bill) -> str:

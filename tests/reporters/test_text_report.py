@@ -12,9 +12,9 @@ from report_factory import HOSTILE, empty_report, make_break, make_field, make_r
 from rich.cells import cell_len
 
 from prefixlab.findings import Alternative, Losses, Observed, Report, Totals
+from prefixlab.number_words import counted, percent
 from prefixlab.reporters.neutral import cells, neutral, shown, wrapped
 from prefixlab.reporters.terminal import REPORTER
-from prefixlab.reporters.wording import counted, percent
 
 
 def text(report: Report, *, width: int = 80, per_request: bool = False) -> str:
