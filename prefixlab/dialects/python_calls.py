@@ -95,6 +95,9 @@ class CallReading(ClassReading):
             return self.follow(called, positional, named, node)
         if isinstance(called, Class):
             return self.instance(called, positional, named, node)
+        asked_for = constant_text(call.argument(1)) if call.name == "getattr" else None
+        if asked_for is not None:
+            return self.attribute(positional[0], asked_for, node)
         if owner is not None and not isinstance(owner, Imported):
             made = self._method(owner, method, call, names)
         else:

@@ -128,6 +128,10 @@ class ExpressionReading(OperatorReading):
             return Opaque(Expression(f"{root}.{name}", (f"{root}.{name}",)), self.place(node), None, True)
         if isinstance(owner, Opaque):
             expression = owner.expression
+            if name.startswith("__"):
+                # Such as `__doc__`: the program says it, whatever its owner was made of.
+                written = f"{expression.names[0] if expression.names else 'object'}.{name}"
+                return Opaque(Expression(written, (written,)), self.place(node), None, True)
             if owner.is_plain:
                 names = tuple([f"{one}.{name}" for one in expression.names])
                 expression = Expression(self.written(node), names)

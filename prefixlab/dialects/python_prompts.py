@@ -12,7 +12,7 @@ from prefixlab.dialects.python_calls import CallReading
 from prefixlab.dialects.python_facts import weight
 from prefixlab.dialects.python_literals import Piece, Source
 from prefixlab.dialects.python_operators import Names
-from prefixlab.dialects.python_requests import asked, has_messages, has_text, message_parts
+from prefixlab.dialects.python_requests import asked, has_messages, has_text, own_parts
 from prefixlab.dialects.python_survey import OPENINGS, survey
 from prefixlab.dialects.python_texts import filled, name_gap
 from prefixlab.dialects.python_values import (
@@ -266,7 +266,7 @@ def _called_as(name: str) -> str:
 
 def _messages(value: Value, at: Place) -> tuple[TextPart, ...]:
     try:
-        return tuple(message_parts(value, at))
+        return tuple(own_parts(value, at))
     except TooLarge:
         return ()
 

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from prefixlab.dialects.python_arguments import Call
-from prefixlab.dialects.python_facts import facts, parts_of
+from prefixlab.dialects.python_facts import facts, inside, parts_of
 from prefixlab.dialects.python_literals import Piece
+from prefixlab.dialects.python_rewriting import hands_on, has_own_text
 from prefixlab.dialects.python_values import (
     MOST_INSIDE,
     MOST_PARTS,
@@ -31,7 +32,7 @@ from prefixlab.dialects.python_values import (
     constant_text,
 )
 from prefixlab.dialects.template_objects import ROLES
-from prefixlab.prompt_templates import Choice, History, Loop, Place, Turn
+from prefixlab.prompt_templates import Choice, History, Loop, Place, Turn, walk
 
 SYSTEM = (
     "system",
@@ -196,7 +197,7 @@ def _body_parts(body: Mapping[str, Value], is_sure: bool, call: Call) -> tuple[T
     if messages is None and is_sure and isinstance(body.get("messages"), Opaque):
         messages = body["messages"]
     if messages is not None:
-        return (*parts, *message_parts(messages, call.at))
+        return (*parts, *own_parts(messages, call.at))
     for key in _ASKED:
         value = body.get(key)
         if isinstance(value, TextValue | Items | Opaque | Dictionary) and (
@@ -234,6 +235,20 @@ def is_message(value: Value) -> bool:
     return isinstance(value, MessageValue)
 
 
+def own_parts(value: Value, at: Place) -> list[TextPart]:
+    """Turns and their texts, of a list of messages; of one that hands on what came in, just that it does."""
+    parts = message_parts(value, at)
+    handed_on: set[str] = set()
+    for one in inside(value):
+        if isinstance(one, Repeated):
+            body = [part for inner in one.items for part in message_parts(inner, at, 1)]
+            if hands_on(body):
+                handed_on.update(one.over.names, facts(one).names)
+    if not handed_on or has_own_text(parts, handed_on):
+        return parts
+    return [part for part in walk(parts) if isinstance(part, History)][:1]
+
+
 def message_parts(value: Value, at: Place, depth: int = 0) -> list[TextPart]:
     """Turns and their texts, of a list of messages or of one."""
     if depth > 12:
@@ -256,7 +271,7 @@ def message_parts(value: Value, at: Place, depth: int = 0) -> list[TextPart]:
         return _message(constant_text(said), said, content, value.at or at)
     if isinstance(value, Repeated):
         body = [part for one in value.items for part in message_parts(one, at, depth + 1)]
-        if not body or any([isinstance(part, History) for part in body]):
+        if not body or hands_on(body):
             return [History(_name(value.over.names, value.over.source), value.at)]
         return [Loop(value.over, value.at, tuple(body))]
     if isinstance(value, Alternatives):
