@@ -27,7 +27,7 @@ _SEND = "    return client.messages.create(messages=out)\n"
     [
         "",
         f"    if not out:\n        out.append({_FILLER})\n",
-        f"    if not out:\n        out.append({_FILLER})\n    elif out[0].role != 'user':\n        out.insert(0, {_FILLER})\n",
+        f"    if not out:\n        out.append({_FILLER})\n    elif out[0].role:\n        out.insert(0, {_FILLER})\n",
         f"    if out and out[-1]['role'] == 'assistant' and model == 'm':\n        out.append({_FILLER})\n",
     ],
 )
