@@ -1,4 +1,4 @@
-"""Which lines of which files were changed since a revision, as Git tells it.
+"""Which lines of which files were changed since a revision, and what these files held then, as Git tells it.
 
 What is compared is the working tree with the last commit that it has in common with the revision: what others have
 done there since is no change of ours. Files that Git does not know yet are changed all over.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from prefixlab.errors import PrefixlabError
@@ -26,6 +26,8 @@ class ChangedLines:
     def __init__(self) -> None:
         self._files: dict[str, list[range]] = {}
         self.notes: list[str] = []
+        self.earlier = EarlierTexts()
+        """The texts that changed files had."""
 
     @classmethod
     def since(cls, revision: str, paths: Sequence[str]) -> ChangedLines:
@@ -55,8 +57,10 @@ class ChangedLines:
             root, "diff", "--unified=0", "--find-renames", "--text", "--no-color", "--no-ext-diff", "--no-textconv",
             "--no-relative", "--ignore-submodules", "--src-prefix=a/", "--dst-prefix=b/", base, "--",
         )  # fmt: skip
-        for path, lines in _hunks(diff.split(b"\n")):
+        for earlier, path, lines in _hunks(diff.split(b"\n")):
             self._files.setdefault(os.path.join(root, path), []).append(lines)
+            if earlier is not None:
+                self.earlier.add(os.path.join(root, path), root, f"{base}:{earlier}")
         for name in _git(root, "ls-files", "--others", "--exclude-standard", "-z").split(b"\0"):
             if name:
                 self._files[os.path.join(root, os.fsdecode(name))] = [range(1, 1 << 62)]
@@ -75,24 +79,56 @@ class ChangedLines:
         raise PrefixlabError(f"--diff {revision}: it has no commit in common with what is checked out", "Give another")
 
 
-def _hunks(lines: Iterable[bytes]) -> Iterable[tuple[str, range]]:
-    """Paths and stretches of a diff without context.
+class EarlierTexts(Mapping[str, str]):
+    """What files held, by the real path that they have now; each is asked of Git when it is wanted."""
+
+    def __init__(self) -> None:
+        self._blobs: dict[str, tuple[str, str]] = {}
+        self._texts: dict[str, str] = {}
+
+    def add(self, path: str, root: str, blob: str) -> None:
+        """A file, its repository, and what Git calls what it held."""
+        self._blobs[path] = (root, blob)
+
+    def __getitem__(self, path: str) -> str:
+        if path not in self._texts:
+            root, blob = self._blobs[path]
+            data = _git(root, "cat-file", "blob", blob)
+            self._texts[path] = data.decode("utf-8-sig", "replace")
+        return self._texts[path]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._blobs)
+
+    def __len__(self) -> int:
+        return len(self._blobs)
+
+
+def _hunks(lines: Iterable[bytes]) -> Iterable[tuple[str | None, str, range]]:
+    """The stretches of a diff without context, each with its file's path before the change, if it was there, and now.
 
     The lines of a hunk are counted off: what is written in them may look like the head of a file.
     """
-    path, left = None, 0
+    earlier, path, left = None, None, 0
     for line in lines:
         if left and line[:1] in (b"+", b"-"):
             left -= 1
+        elif line.startswith(b"--- "):
+            earlier = _path(line[4:], b"a/")
         elif line.startswith(b"+++ "):
-            name = _unquoted(line[4:])
-            path = os.fsdecode(name[2:]) if name.startswith(b"b/") else None
+            path = _path(line[4:], b"b/")
         elif hunk := _HUNK.match(line):
             gone, start, come = hunk.groups()
             added = 1 if come is None else int(come)
             left = added + (1 if gone is None else int(gone))
             if path is not None:
-                yield path, range(int(start), int(start) + added)
+                yield earlier, path, range(int(start), int(start) + added)
+
+
+def _path(name: bytes, side: bytes) -> str | None:
+    """The path on a side of a diff; None where the file is not there."""
+    name = _unquoted(name)
+    return os.fsdecode(name.removeprefix(side)) if name.startswith(side) else None
 
 
 def _unquoted(name: bytes) -> bytes:

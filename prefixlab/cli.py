@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from prefixlab import __version__
 from prefixlab.commands import command, command_names
-from prefixlab.errors import PrefixlabError
+from prefixlab.errors import PrefixlabError, complain
 
 SUMMARY = "How much of your prompts an inference engine's prefix cache can reuse, exactly, and what breaks it."
 
@@ -58,8 +58,7 @@ def main() -> NoReturn:
 
 
 def _fail(message: str) -> NoReturn:
-    line = "".join(character if character.isprintable() else repr(character)[1:-1] for character in message)
-    sys.stderr.write(f"prefixlab: {line}\n".encode("utf-8", "backslashreplace").decode())
+    complain(message)
     sys.exit(2)
 
 

@@ -152,7 +152,7 @@ def _kind(path: str, settings: CompareSettings) -> Literal["template", "log", "r
     if settings.values is not None or settings.log is not None or settings.dialect is not None:
         return "template"
     try:
-        found = TemplateFiles.found([path]) if os.path.isfile(path) else ()
+        found = TemplateFiles.found([path]).whole() if os.path.isfile(path) else ()
     except PrefixlabError:
         return "log"
     return "template" if len(found) and not path.endswith((".json", ".jsonl", ".yaml", ".csv")) else "log"
@@ -162,7 +162,7 @@ def _template(path: str, settings: CompareSettings, shown: str = "") -> PromptTe
     """The one prompt of a file."""
     files = TemplateFiles.found(
         [path], dialect=settings.dialect, roots=settings.search_paths, own_names=settings.jinja_filters
-    )
+    ).whole()
     found = [template for file, dialect in files for template in read_templates(file, dialect)]
     if settings.prompt is not None:
         found = [template for template in found if template.name == settings.prompt]

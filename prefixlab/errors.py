@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 
 class PrefixlabError(Exception):
     """A mistake in the input or the call, said as `path:line: what is wrong. What to do.`
@@ -33,3 +35,9 @@ class MissingExtra(PrefixlabError):
     def __init__(self, wants: str, extra: str) -> None:
         super().__init__(f"{wants} needs an optional dependency", f"Install it with: pip install 'prefixlab[{extra}]'")
         self.extra = extra
+
+
+def complain(message: str) -> None:
+    """Say on standard error what is wrong: one line, whatever the message quotes."""
+    line = "".join(character if character.isprintable() else repr(character)[1:-1] for character in message)
+    sys.stderr.write(f"prefixlab: {line}\n".encode("utf-8", "backslashreplace").decode())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from prefixlab.errors import PrefixlabError
 from prefixlab.prompt_templates import Place
 
 Severity = Literal["high", "medium", "low", "info"]
@@ -95,6 +96,8 @@ class LintReport:
     """Findings that a comment in the file accepts."""
     known: int = 0
     """Findings that the baseline has."""
+    unread: tuple[PrefixlabError, ...] = ()
+    """What is wrong with the files that could not be read as templates."""
     notes: tuple[str, ...] = field(default=())
     rules: tuple[RuleSheet, ...] = ()
     """The rules that were looked for."""

@@ -15,7 +15,8 @@ from typing import NamedTuple
 from prefixlab.destination import write_over
 from prefixlab.errors import PrefixlabError
 from prefixlab.lint_findings import SEVERITIES, LintFinding, LintReport
-from prefixlab.lint_workflow import LintSettings, Model, lint
+from prefixlab.lint_workflow import LintSettings, lint, model_of
+from prefixlab.template_checks import Model
 from prefixlab.template_discovery import TemplateFiles, read_templates
 from prefixlab.template_rewriting import day_formats, sorted_json, sorted_order
 from prefixlab.template_rewriting.diffs import unified
@@ -52,7 +53,7 @@ def fix_findings(paths: Sequence[str], settings: LintSettings, *, clocks: bool =
     Raises:
         PrefixlabError: a path is not there, a template cannot be read, or a file cannot be written.
     """
-    model = Model(settings)
+    model = model_of(settings)
     before = lint(paths, replace(settings, write_baseline=None), model)
     trials = _Trials(paths, settings, model)
     fixed, unfixed = [], []
@@ -90,6 +91,7 @@ class _Trials:
             write_baseline=None,
             diff=None,
             against=None,
+            keep_going=False,
             values=None,
         )
         self._model = model
@@ -165,7 +167,7 @@ class _Trials:
             path = path.rpartition(":")[0]
         sides = []
         for some in (self.texts, texts):
-            templates = [one for file, kind in self._found([path], some) for one in read_templates(file, kind)]
+            templates = [one for file, kind in self._found([path], some).whole() for one in read_templates(file, kind)]
             try:
                 sides.append([
                     [_in_no_order(content) for _, content in template.render(row)]

@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from prefixlab import __version__
 from prefixlab.changed_lines import ChangedLines
@@ -15,22 +13,18 @@ from prefixlab.earlier_lint import EarlierLint
 from prefixlab.errors import PrefixlabError
 from prefixlab.finding_places import SourceLines
 from prefixlab.lint_baseline import Baseline
-from prefixlab.lint_findings import LintFinding, LintReport, RuleSheet, TemplateFigures
+from prefixlab.lint_findings import LintFinding, LintReport, RuleSheet
 from prefixlab.lint_rules import Rule
-from prefixlab.prompt_templates import Hole, PromptTemplate, Volatility, walk
-from prefixlab.records import TEMPLATE, TOKEN_BYTES, Chat, Location, Origin, Request, Segment
+from prefixlab.prompt_templates import Volatility
 from prefixlab.registry import engine_named, known_rules
-from prefixlab.served_models import ServedModel, ServedModels
 from prefixlab.suppressions import Suppressions
-from prefixlab.template_discovery import TemplateFiles, read_templates
-from prefixlab.template_measures import Budget, Judge, Measured, measured
+from prefixlab.template_checks import BUDGET_KEYS, Checked, Checks, Model
+from prefixlab.template_discovery import TemplateFiles
+from prefixlab.template_files import BadTemplate
 from prefixlab.template_values import Values
+from prefixlab.touched_findings import TouchedFindings
 
 DEFAULT_TOKENIZER = "o200k_base"
-FILLERS = ("17", "Qx")
-"""Two unlike values: tokens ahead of a hole that both leave alone stay whatever the value is."""
-TAIL = 200
-"""Characters ahead of a hole that a value can change tokens of, by far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +58,8 @@ class LintSettings:
     """A revision of Git: only what was changed since is looked at."""
     against: str | None = None
     """An earlier run, saved as JSON, whose figures are set beside."""
+    keep_going: bool = False
+    """Whether files that cannot be read are listed in the report while the others are checked, instead of raised."""
 
     def __post_init__(self) -> None:
         if self.diff is not None and self.write_baseline is not None:
@@ -77,19 +73,6 @@ class LintSettings:
                     raise PrefixlabError(
                         f"the budget {key} = {tokens!r} of {pattern} cannot be", f"Give {known} as whole numbers"
                     )
-
-
-BUDGET_KEYS = ("min_stable_tokens", "max_stranded_tokens")
-
-
-class _Linted(NamedTuple):
-    """What was found in a template."""
-
-    file: str
-    """The file through which it was read."""
-    figures: TemplateFigures
-    findings: list[LintFinding]
-    suppressed: int
 
 
 def lint(
@@ -121,55 +104,42 @@ def lint(
     declared = declared_volatility(settings.volatility)
     earlier = None if settings.against is None else EarlierLint.read(settings.against)
     changed = None if settings.diff is None else ChangedLines.since(settings.diff, paths)
-    model = model or Model(settings)
-    linted: list[_Linted] = []
-    known_at: dict[tuple[str, int, int], int] = {}
-    """Where in `linted` the template at a place stands; a file of prompts names others that are linted themselves."""
-    suppressions, lines = Suppressions(), SourceLines()
-    notes: dict[str, None] = {}
+    model = model or model_of(settings)
+    checks = Checks(rules, model, engine.granularity, engine.min_tokens, declared, values, settings.budgets)
+    touched = None if changed is None else TouchedFindings(changed, checks, settings.diff or "")
+    linted = _Linted()
+    unread = list(files.unread)
+    suppressions, lines = Suppressions(texts), SourceLines()
     for file, dialect in files:
         lines.add(file)
-        own = suppressions.of(file)
-        judge = Judge({**declared, **own.volatility}, {} if values is None else values.distinct)
-        for template in read_templates(file, dialect):
-            notes.update(dict.fromkeys(template.notes))
-            place = (os.path.realpath(template.path), template.at.line, template.at.column)
-            at = known_at.setdefault(place, len(linted))
-            if at < len(linted) and template.path != file.path:
-                continue
-            if at < len(linted) and linted[at].file == file.path:
-                # A file may make several prompts of one text.
-                at = len(linted)
-            found = model.measure(template, judge, engine.granularity, engine.min_tokens)
-            figures = _figures(found, model, values)
-            found = found._replace(budget=_budget(settings.budgets, figures))
-            findings: list[LintFinding] = []
-            suppressed = 0
-            is_changed = changed is None or changed.has_any(_files_of(template))
-            for rule in rules:
-                for finding in rule.check(found):
-                    if suppressions.accepts(finding):
-                        suppressed += 1
-                    elif (is_changed and rule.is_of_template) or _is_on_changed_line(finding, changed):
-                        findings.append(finding)
-            linted[at : at + 1] = [_Linted(file.path, figures, findings, suppressed)]
-    findings = [lines.placed(finding) for finding in _distinct([one for each in linted for one in each.findings])]
+        try:
+            found = list(checks.of(file, dialect, suppressions))
+        except BadTemplate as error:
+            unread.append(error)
+            continue
+        linted.add(file.path, found if touched is None else touched.of(file, dialect, found))
+    if unread and not (settings.keep_going and settings.write_baseline is None):
+        raise unread[0]
+    findings = [lines.placed(finding) for finding in linted.findings]
     new = findings if known is None else known.without_known(findings)
-    if known is not None and changed is None and (gone := known.gone(findings, [file.path for file, _ in files])):
+    notes = linted.notes
+    if known is not None and changed is None and (gone := known.gone(findings, linted.paths)):
         said = "1 finding" if gone == 1 else f"{gone:,} findings"
-        notes[f"The baseline knows {said} that {'is' if gone == 1 else 'are'} gone: write it again."] = None
+        notes.append(f"The baseline knows {said} that {'is' if gone == 1 else 'are'} gone: write it again.")
     if settings.write_baseline is not None:
         Baseline.of(findings, settings.write_baseline).write([file.path for file, _ in files])
         new = []
+    figures = [each.figures for each in linted.templates]
     return LintReport(
         files=len(files),
         findings=tuple(new),
-        templates=tuple([each.figures if earlier is None else earlier.beside(each.figures) for each in linted]),
+        templates=tuple(figures if earlier is None else [earlier.beside(each) for each in figures]),
         tokenizer=model.name,
         engine=engine.name,
         block_size=engine.granularity,
-        suppressed=sum([each.suppressed for each in linted]),
+        suppressed=sum([each.suppressed for each in linted.templates]),
         known=len(findings) - len(new),
+        unread=tuple(unread),
         notes=(*notes, *files.notes, *(changed.notes if changed is not None else ())),
         rules=tuple([rule.sheet for rule in rules]),
         version=__version__,
@@ -178,26 +148,50 @@ def lint(
     )
 
 
-def _budget(budgets: Mapping[str, Mapping[str, int]], figures: TemplateFigures) -> Budget | None:
-    """What the project demands of a template; None where it says nothing."""
-    demanded: dict[str, int] = {}
-    for pattern, budget in budgets.items():
-        path = os.path.abspath(figures.path) if os.path.isabs(pattern) else os.path.relpath(figures.path)
-        if fnmatchcase(path.replace(os.sep, "/"), pattern):
-            demanded.update(budget)
-    if not demanded:
-        return None
-    least, most = [demanded.get(key) for key in BUDGET_KEYS]
-    return Budget(least, most, figures.stable_tokens, figures.stranded_tokens)
+def model_of(settings: LintSettings) -> Model:
+    """The model that templates are laid out for."""
+    return Model(settings.tokenizer, settings.chat_template, offline=settings.offline)
 
 
-def _is_on_changed_line(finding: LintFinding, changed: ChangedLines | None) -> bool:
-    return changed is None or changed.has(finding.at) or changed.has(finding.rendered_at)
+class _Linted:
+    """The templates of all files, each once: a file of prompts names others that are linted themselves."""
 
+    def __init__(self) -> None:
+        self.templates: list[Checked] = []
+        self.paths: list[str] = []
+        self._from: list[str] = []
+        """The file through which each was read."""
+        self._at: dict[tuple[str, int, int], int] = {}
 
-def _files_of(template: PromptTemplate) -> set[str]:
-    """The files that a template is made of."""
-    return {template.path, *[part.at.path for part in walk(template.parts)]}
+    def add(self, path: str, found: Sequence[Checked]) -> None:
+        """What was found in a file."""
+        self.paths.append(path)
+        for one in found:
+            template = one.template
+            place = (os.path.realpath(template.path), template.at.line, template.at.column)
+            at = self._at.setdefault(place, len(self.templates))
+            if at < len(self.templates) and template.path != path:
+                continue
+            if at < len(self.templates) and self._from[at] == path:
+                # A file may make several prompts of one text.
+                at = len(self.templates)
+            self.templates[at : at + 1] = [one]
+            self._from[at : at + 1] = [path]
+
+    @property
+    def notes(self) -> list[str]:
+        """What could not be followed, each once."""
+        return [*dict.fromkeys([note for one in self.templates for note in one.template.notes])]
+
+    @property
+    def findings(self) -> list[LintFinding]:
+        """By place; of those of one rule at one place, which several templates render, the gravest."""
+        kept: dict[Any, LintFinding] = {}
+        for finding in [each for one in self.templates for each in one.findings]:
+            key = (os.path.realpath(finding.at.path), finding.at[1:], finding.code)
+            if key not in kept or finding.stable_tokens_after > kept[key].stable_tokens_after:
+                kept[key] = finding
+        return sorted(kept.values(), key=lambda finding: finding.order)
 
 
 def rule_sheets(code: str | None) -> list[RuleSheet]:
@@ -250,76 +244,3 @@ def declared_volatility(said: Mapping[str, str]) -> dict[str, Volatility]:
             scale = ", ".join([one.name.lower() for one in Volatility])
             raise PrefixlabError(f"volatility {name} = {word!r} cannot be", f"Give one of: {scale}") from None
     return found
-
-
-class Model:
-    """The tokenizer and the chat template that templates are laid out for."""
-
-    def __init__(self, settings: LintSettings) -> None:
-        self._models = ServedModels(
-            (settings.tokenizer,), chat_template=settings.chat_template, offline=settings.offline
-        )
-        self._served = next(iter(self._models.loaded.values()))
-        self.name = self._served.tokenizer.name
-        self._count = lru_cache(maxsize=65536)(self._counted)
-
-    @property
-    def served(self) -> ServedModel:
-        return self._served
-
-    def measure(self, template: PromptTemplate, judge: Judge, block_size: int, min_tokens: int = 0) -> Measured:
-        """A template with its figures."""
-        return measured(template, judge, self._layer, self._count, block_size, min_tokens)
-
-    def _layer(self, messages: Sequence[tuple[str, str]]) -> list[tuple[str, bool]]:
-        body = Chat([{"role": role, "content": text} for role, text in messages])
-        renderer = self._served.renderer_of(body)
-        rendering = renderer.render(Request("template", Location("", 1), body))
-        return [(segment.text, segment.origin == TEMPLATE) for segment in rendering.segments]
-
-    def _counted(self, text: str, is_template: bool, value_behind: bool) -> tuple[int, bool]:
-        tokens = self._tokens(text, is_template)
-        if not value_behind:
-            return len(tokens) // TOKEN_BYTES, False
-        # A value changes tokens near the end alone, but what is near depends on the words: compare whole lines.
-        start = max(text.rfind("\n", 0, max(len(text) - TAIL, 0)), 0)
-        tail = text[start:]
-        ahead = len(self._tokens(text[:start], is_template)) if start else 0
-        one, other = [self._tokens(tail + filler, False) for filler in FILLERS]
-        same = 0
-        while same < min(len(one), len(other)) and one[same : same + TOKEN_BYTES] == other[same : same + TOKEN_BYTES]:
-            same += TOKEN_BYTES
-        stay = (ahead + same) // TOKEN_BYTES
-        return stay, stay < len(tokens) // TOKEN_BYTES
-
-    def _tokens(self, text: str, is_template: bool) -> bytes:
-        origin = TEMPLATE if is_template else Origin("text", "user")
-        pieces = self._served.encoder.encode((Segment(text, origin),)) if text else ()
-        return b"".join([piece.tokens for piece in pieces])
-
-
-def _figures(found: Measured, model: Model, values: Values | None) -> TemplateFigures:
-    template = found.template
-    stable, renderings = found.stable_tokens, 0
-    if values is not None and template.render is not None:
-        stable, renderings = values.common_prefix(template, model.served)
-    return TemplateFigures(
-        template.path,
-        template.name,
-        template.dialect,
-        stable,
-        stable // found.block_size,
-        found.stranded_tokens,
-        sum([isinstance(sight.part, Hole) for sight in found.sights]),
-        renderings,
-    )
-
-
-def _distinct(findings: Sequence[LintFinding]) -> list[LintFinding]:
-    """Findings by place; of those of one rule at one place, which several templates render, the gravest."""
-    kept: dict[Any, LintFinding] = {}
-    for finding in findings:
-        key = (os.path.realpath(finding.at.path), finding.at[1:], finding.code)
-        if key not in kept or finding.stable_tokens_after > kept[key].stable_tokens_after:
-            kept[key] = finding
-    return sorted(kept.values(), key=lambda finding: finding.order)

@@ -37,8 +37,10 @@ class FileComments(NamedTuple):
 class Suppressions:
     """The comments of all files in which findings stand: those given, and those that they include."""
 
-    def __init__(self) -> None:
+    def __init__(self, texts: Mapping[str, str] | None = None) -> None:
         self._files: dict[str, FileComments] = {}
+        self._texts = texts
+        """Texts that count in place of what the disk has, by real path."""
 
     def of(self, file: TemplateFile) -> FileComments:
         """The comments of a file."""
@@ -55,7 +57,7 @@ class Suppressions:
         comments = self._files.get(place.path)
         if comments is None:
             try:
-                comments = self.of(TemplateFile.read(place.path))
+                comments = self.of(TemplateFile.read(place.path, texts=self._texts))
             except PrefixlabError:
                 return False
         return any(one.line in (0, place.line) and code in one.codes for one in comments.accepted)

@@ -26,8 +26,15 @@ MOST_FILES = 100_000
 class TemplateFiles:
     """Files with their dialects, in order of their paths."""
 
-    def __init__(self, files: Sequence[tuple[TemplateFile, Dialect]], notes: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        files: Sequence[tuple[TemplateFile, Dialect]],
+        unread: Sequence[BadTemplate] = (),
+        notes: Sequence[str] = (),
+    ) -> None:
         self._files = files
+        self.unread = tuple(unread)
+        """What is wrong with files that are templates by their names and cannot be read."""
         self.notes = tuple(notes)
 
     def __len__(self) -> int:
@@ -58,34 +65,61 @@ class TemplateFiles:
             raise PrefixlabError(f"there is no dialect {dialect!r}", f"Known: {', '.join(sorted(dialects))}")
         wanted = list(dialects.values()) if dialect is None else [dialects[dialect]]
         files: dict[str, tuple[TemplateFile, Dialect]] = {}
-        notes = []
+        unread: list[BadTemplate] = []
+        notes: list[str] = []
+        data: list[str] = []
         for path in map(os.path.normpath, paths):
             folders = [Path(root) for root in roots]
             if os.path.isdir(path):
                 folders.append(Path(path))
                 for inside in _inside(path, exclude):
                     endings = [one for one in wanted if inside.endswith(one.endings)]
-                    if endings and inside not in files:
+                    if not endings or inside in files:
+                        continue
+                    try:
                         file = TemplateFile.read(inside, folders, own_names, texts)
-                        kind = next((one for one in endings if one.recognises(file)), None)
-                        if kind is not None and (dialect is not None or not makes_another_file(file)):
-                            files[inside] = (file, kind)
+                    except BadTemplate as error:
+                        # Where the content has to tell, what is no text is no template.
+                        if any(one.recognises(TemplateFile(inside, "")) for one in endings):
+                            unread.append(error)
+                        else:
+                            data.append(inside)
+                        continue
+                    kind = next((one for one in endings if one.recognises(file)), None)
+                    if kind is not None and (dialect is not None or not makes_another_file(file)):
+                        files[inside] = (file, kind)
                 continue
             if not os.path.exists(path):
                 raise PrefixlabError("there is no such file or folder", "Check the path", path=path)
             if _is_one_of(path, exclude):
                 notes.append(f"{path} is excluded.")
                 continue
-            file = TemplateFile.read(path, folders, own_names, texts)
-            kind = wanted[0] if dialect is not None else next((one for one in wanted if one.recognises(file)), None)
-            if kind is None:
-                raise BadTemplate(
-                    "is of no template dialect that is known",
-                    f"Name one with --dialect: {', '.join(sorted(dialects))}",
-                    path=path,
-                )
-            files[path] = (file, kind)
-        return cls([files[path] for path in sorted(files)], notes)
+            try:
+                file = TemplateFile.read(path, folders, own_names, texts)
+                kind = wanted[0] if dialect is not None else next((one for one in wanted if one.recognises(file)), None)
+                if kind is None:
+                    raise BadTemplate(
+                        "is of no template dialect that is known",
+                        f"Name one with --dialect: {', '.join(sorted(dialects))}",
+                        path=path,
+                    )
+                files[path] = (file, kind)
+            except BadTemplate as error:
+                unread.append(error)
+        if data:
+            more = f" and {len(data) - 3:,} more" if len(data) > 3 else ""
+            notes.append(f"Left out, for they cannot be read as text or are too large: {', '.join(data[:3])}{more}.")
+        return cls([files[path] for path in sorted(files)], unread, notes)
+
+    def whole(self) -> TemplateFiles:
+        """The same, if all could be read.
+
+        Raises:
+            BadTemplate: one could not.
+        """
+        if self.unread:
+            raise self.unread[0]
+        return self
 
 
 def _is_one_of(path: str, patterns: Sequence[str]) -> bool:

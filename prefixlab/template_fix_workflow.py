@@ -11,7 +11,7 @@ from prefixlab.contracts import Dialect
 from prefixlab.destination import Destination
 from prefixlab.errors import PrefixlabError
 from prefixlab.lint_findings import SEVERITIES, LintFinding, LintReport
-from prefixlab.lint_workflow import DEFAULT_TOKENIZER, LintSettings, Model, declared_volatility, lint
+from prefixlab.lint_workflow import DEFAULT_TOKENIZER, LintSettings, declared_volatility, lint, model_of
 from prefixlab.prompt_templates import PromptTemplate
 from prefixlab.template_discovery import TemplateFiles, read_templates
 from prefixlab.template_files import TemplateFile
@@ -76,7 +76,7 @@ def _found(path: str, settings: TemplateFixSettings, texts: Mapping[str, str] | 
         roots=settings.search_paths,
         own_names=settings.jinja_filters,
         texts=texts,
-    )
+    ).whole()
 
 
 class _Fix:
@@ -90,7 +90,7 @@ class _Fix:
             tokenizer=next(iter(settings.tokenizers), DEFAULT_TOKENIZER).rpartition("=")[2],
             select=("PL1",),
         )
-        self._model = Model(self._lint)
+        self._model = model_of(self._lint)
         self._values = None if settings.values is None else Values.read(settings.values)
         self._text = file.text
         self._template = self._read(file.text)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from prefixlab.commands import Command, options
-from prefixlab.errors import PrefixlabError
+from prefixlab.errors import PrefixlabError, complain
 
 if TYPE_CHECKING:
     from prefixlab.lint_findings import LintReport
@@ -97,6 +97,7 @@ def lint(asked: Namespace) -> int:
         write_baseline=asked.write_baseline,
         diff=asked.diff,
         against=asked.against,
+        keep_going=True,
     )
     if asked.fix or asked.fix_clocks or asked.dry_run:
         from prefixlab.lint_fix_workflow import fix_findings
@@ -110,12 +111,16 @@ def lint(asked: Namespace) -> int:
         # Standard output is the diff's alone, so that it can be applied.
         destination.write(done.diff.encode())
         sys.stderr.write("".join([f"{note}\n" for note in found.notes]))
-        return _status(asked, found)
-    destination.write(FORMS[form](found, options.terminal_width()))
+    else:
+        destination.write(FORMS[form](found, options.terminal_width()))
+    for error in found.unread:
+        complain(str(error))
     return _status(asked, found)
 
 
 def _status(asked: Namespace, found: LintReport) -> int:
+    if found.unread:
+        return 2
     return 1 if asked.fail_on != "never" and found.at_least(asked.fail_on) else 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from prefixlab.errors import PrefixlabError
 from prefixlab.lint_findings import LintFinding, LintReport
 from prefixlab.reporters.lint_text import as_logged
 from prefixlab.reporters.lint_wording import headline, uri_path
@@ -12,7 +13,7 @@ _COMMANDS = {"high": "error", "medium": "warning", "low": "notice", "info": "not
 
 def render_github(report: LintReport, width: int) -> bytes:
     """One line a finding, and what was found in a sentence; `width` is of no use to it."""
-    lines = [_command(one) for one in report.findings]
+    lines = [*map(_complaint, report.unread), *map(_command, report.findings)]
     lines += [neutral(headline(report)), *map(neutral, report.notes)]
     return ("\n".join([as_logged(line) for line in lines]) + "\n").encode()
 
@@ -29,6 +30,12 @@ def _command(one: LintFinding) -> str:
     said = ",".join([f"{name}={_property(value)}" for name, value in properties.items()])
     message = f"{one.message}. {one.fix}" if one.fix else one.message
     return f"::{_COMMANDS[one.severity]} {said}::{_data(message)}"
+
+
+def _complaint(error: PrefixlabError) -> str:
+    place = {"file": uri_path(error.path or ""), **({"line": str(error.line)} if error.line else {})}
+    said = ",".join([f"{name}={_property(value)}" for name, value in {**place, "title": "not read"}.items()])
+    return f"::error {said}::{_data(str(error))}"
 
 
 def _data(text: str) -> str:

@@ -15,6 +15,8 @@ _PATH = 120
 def render_markdown(report: LintReport, width: int) -> bytes:
     """The whole report; `width` is of no use to Markdown."""
     parts = ["### Prompt templates", f"**{prose(wording.headline(report))}**"]
+    if report.unread:
+        parts.append("\n".join([f"- {prose(str(error), starts_line=True)}" for error in report.unread]))
     if report.findings:
         parts += [_findings(report), _advice(report)]
     if report.templates:

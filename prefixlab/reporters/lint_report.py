@@ -8,6 +8,7 @@ JSON of `lint` (`"schema": "prefixlab.lint/1"`):
 | `files` | template files that were read |
 | `findings` | by place: `code`, `name`, `severity`, `path`, `line`, `column`, `end_column` (0 where not known), `message`, `field`, `stable_tokens_before`, `stable_tokens_after`, `blocks_before`, `blocks_after`, `rendered_at` (`path`, `line`, `column`), `template`, `fix` |
 | `templates` | `path`, `name`, `dialect`, `stable_tokens`, `stable_blocks`, `stranded_tokens`, `holes`, `renderings`; `stable_tokens_then`, `stranded_tokens_then` of the run of `--against`, or null |
+| `unread` | files that could not be read: `path`, `line` (null where none is known), `message` |
 | `suppressed`, `known` | findings that a comment accepts, and that the baseline has |
 | `since` | the revision since which lines were changed, or null |
 | `notes` | sentences |
@@ -41,6 +42,7 @@ def as_document(report: LintReport) -> dict[str, Any]:
         "files": report.files,
         "findings": [_finding(one, report.block_size) for one in report.findings],
         "templates": [one._asdict() for one in report.templates],
+        "unread": [{"path": one.path, "line": one.line, "message": str(one)} for one in report.unread],
         "suppressed": report.suppressed,
         "known": report.known,
         "since": report.since or None,

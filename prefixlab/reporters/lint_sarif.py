@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from prefixlab.errors import PrefixlabError
 from prefixlab.lint_findings import LintFinding, LintReport, RuleSheet
 from prefixlab.prompt_templates import Place
 from prefixlab.reporters.lint_wording import elsewhere, fingerprint, uri_path
@@ -35,7 +36,10 @@ def render_sarif(report: LintReport, width: int) -> bytes:
         "informationUri": "https://pypi.org/project/prefixlab/",
         "rules": [_rule(rule) for rule in report.rules],
     }
-    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    run: dict[str, Any] = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    if report.unread:
+        notifications = [_notification(error) for error in report.unread]
+        run["invocations"] = [{"executionSuccessful": False, "toolExecutionNotifications": notifications}]
     document = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
     return (json.dumps(document, indent=2, ensure_ascii=True) + "\n").encode()
 
@@ -79,6 +83,17 @@ def _result(one: LintFinding, numbers: dict[str, int], count: int) -> dict[str, 
         related = _location(one.rendered_at, 0)
         result["relatedLocations"] = [{"id": 1, **related, "message": {"text": "It enters the prompt here."}}]
     return result
+
+
+def _notification(error: PrefixlabError) -> dict[str, Any]:
+    """That a file could not be read."""
+    said: dict[str, Any] = {"level": "error", "message": {"text": _plain(neutral(str(error)))}}
+    if error.path is not None:
+        place: dict[str, Any] = {"artifactLocation": _artifact(error.path)}
+        if error.line:
+            place["region"] = {"startLine": error.line}
+        said["locations"] = [{"physicalLocation": place}]
+    return said
 
 
 def _plain(text: str) -> str:

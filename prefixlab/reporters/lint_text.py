@@ -15,6 +15,8 @@ _LEAST_AHEAD = 20
 def render_text(report: LintReport, width: int) -> bytes:
     """The whole report."""
     lines = wrapped(wording.headline(report), width)
+    for error in report.unread:
+        lines += ["", *wrapped(neutral(str(error)), width)]
     for finding in report.findings:
         lines += ["", *_finding(finding, report, width)]
     if report.templates:

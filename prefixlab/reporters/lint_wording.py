@@ -14,7 +14,11 @@ def headline(report: LintReport) -> str:
     """What was found, in a sentence or two."""
     where = counted(len(report.templates), "template") + _since(report)
     if not report.templates:
-        said = "No template was found." if not report.files else f"No prompt was found in {_files(report)}."
+        said = (
+            "No template was found."
+            if not report.files or report.unread
+            else f"No prompt was found in {_files(report)}."
+        )
     elif not report.findings:
         said = f"Nothing {'new' if report.known else 'to mend'} in {where}."
     else:
@@ -24,7 +28,12 @@ def headline(report: LintReport) -> str:
         worst = max([one.stable_tokens_after for one in report.findings if not is_of_template(one)], default=0)
         if worst:
             said += f" At worst {_stable(worst)} ({_blocks(worst, report)}) are lost behind one value."
-    return said + left_out(report) + _against(report)
+    return said + unread(report) + left_out(report) + _against(report)
+
+
+def unread(report: LintReport) -> str:
+    """How many files could not be read; with a blank ahead."""
+    return f" {counted(len(report.unread), 'file')} could not be read." if report.unread else ""
 
 
 def left_out(report: LintReport) -> str:

@@ -16,8 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from prefixlab.lint_workflow import LintSettings, Model, lint
+from prefixlab.lint_workflow import LintSettings, lint, model_of
 from prefixlab.registry import known_dialects
+from prefixlab.template_checks import Model
 
 FOLDERS = (Path(__file__).parent / "corpus", Path(__file__).parents[1] / "dialects" / "corpus")
 NO_TEMPLATES = {"flow.dag.yaml", "config.json", "support.txt", "_rules.prompt", "SHAPES.md"}
@@ -41,7 +42,7 @@ def name_of(path: Path) -> str:
 
 @cache
 def model() -> Model:
-    return Model(LintSettings())
+    return model_of(LintSettings())
 
 
 def expected_of(path: Path) -> set[tuple[str, str, int]]:

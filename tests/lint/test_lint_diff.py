@@ -75,6 +75,49 @@ def test_lines_that_only_moved_or_went(repository: Path) -> None:
     assert found() == []
 
 
+def test_a_clock_that_was_moved_ahead_whichever_line_git_calls_moved(repository: Path) -> None:
+    rules = RULES.replace("\n", " ").strip()
+    (repository / "a.j2").write_text(f"{rules}\nNow {{{{ now() }}}}\n")
+    commit(repository)
+    (repository / "a.j2").write_text(f"Now {{{{ now() }}}}\n{rules}\n")
+    # Git says that the rules were moved: they are one line, as the clock is.
+    assert not ChangedLines.since("HEAD", ["."]).has(Place("a.j2", 1, 1))
+    assert found() == [("a.j2", 1, "PL102")]
+
+
+def test_stable_text_that_is_written_behind_a_clock_that_was_there(repository: Path) -> None:
+    (repository / "a.j2").write_text(CLOCK + ID + RULES + RULES.replace("bookshop", "bakery"))
+    assert found() == [("a.j2", 1, "PL102"), ("a.j2", 2, "PL103")]
+    said = json.loads(prefixlab("lint", "a.j2", "--diff", "HEAD", "--format", "json").stdout)["findings"][0]["message"]
+    then = json.loads(prefixlab("lint", "a.j2", "--format", "json").stdout)["findings"][0]["stable_tokens_after"]
+    (repository / "a.j2").write_text(CLOCK + ID + RULES)
+    before = json.loads(prefixlab("lint", "a.j2", "--format", "json").stdout)["findings"][0]["stable_tokens_after"]
+    assert said.endswith(f"are lost, {then - before} more than at HEAD")
+    # Less than a block more is not worth a word: it was there, and is known.
+    (repository / "a.j2").write_text(CLOCK + ID + RULES.replace("Answer", "Please answer", 1))
+    assert found() == []
+
+
+def test_what_a_change_elsewhere_uncovers(repository: Path) -> None:
+    comment = "{# prefixlab: volatility region=deployment #}\n"
+    (repository / "a.j2").write_text(comment + "For {{ region }}\n" + RULES)
+    (repository / "b.j2").write_text("{# prefixlab: ignore[PL102] known #}\n" + CLOCK + RULES)
+    (repository / "c.j2").write_text("{% if beta %}{{ beta }}{% endif %}\n{% include 'head.j2' %}\n")
+    commit(repository)
+    assert found() == []
+    (repository / "a.j2").write_text(comment.replace("deployment", "request") + "For {{ region }}\n" + RULES)
+    (repository / "b.j2").write_text("{# known #}\n" + CLOCK + RULES)
+    (repository / "c.j2").write_text("{% if beta %}{{ beta }}{% endif %}\n{% include 'head.j2' %}\n" + RULES)
+    assert found() == [("a.j2", 2, "PL101"), ("b.j2", 2, "PL102"), ("head.j2", 1, "PL102")]
+
+
+def test_a_template_that_could_not_be_read_then_is_told_by_its_lines(repository: Path) -> None:
+    (repository / "a.j2").write_text("{% if %}\n" + CLOCK + RULES)
+    commit(repository)
+    (repository / "a.j2").write_text(ID + CLOCK + RULES)
+    assert found() == [("a.j2", 1, "PL103")]
+
+
 def test_an_included_line_counts_by_itself_and_by_where_it_enters(repository: Path) -> None:
     (repository / "head.j2").write_text(CLOCK.replace("Time", "Now"))
     assert found() == [("head.j2", 1, "PL102")]

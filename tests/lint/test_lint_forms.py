@@ -15,10 +15,12 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
+import prefixlab as pl
 from prefixlab.lint_findings import LintFinding, LintReport, TemplateFigures
 from prefixlab.lint_workflow import rule_sheets
 from prefixlab.prompt_templates import Place
 from prefixlab.reporters.lint_report import FORMS
+from prefixlab.template_files import BadTemplate
 from tests.command import prefixlab
 
 ROOT = Path(__file__).parents[2]
@@ -82,6 +84,7 @@ def report_on(path: str) -> LintReport:
         "o200k_base",
         "vllm",
         16,
+        unread=(BadTemplate(f"{path} is not closed", f"Close {path}", path=path, line=4),),
         notes=(f"of {path}",),
         rules=tuple(rule_sheets(None)),
         version="1.2.3",
@@ -103,7 +106,7 @@ def test_nothing_acts_on_a_terminal_or_a_runner(form: str, path: str) -> None:
     assert "##[" not in said or form in ("json", "sarif", "junit", "markdown")
     if form in ("text", "github"):
         commands = [line for line in said.split("\n") if line.lstrip().startswith("::")]
-        assert len(commands) == (2 if form == "github" else 0)
+        assert len(commands) == (3 if form == "github" else 0)
 
 
 @pytest.mark.parametrize("path", HOSTILE)
@@ -125,8 +128,10 @@ def read_command(line: str) -> tuple[str, dict[str, str], str]:
 
 @pytest.mark.parametrize("path", HOSTILE)
 def test_github(path: str) -> None:
-    first, second = [read_command(line) for line in made("github", path).split("\n") if line.startswith("::")]
-    assert (first[0], second[0]) == ("error", "notice")
+    commands = [read_command(line) for line in made("github", path).split("\n") if line.startswith("::")]
+    unread, first, second = commands
+    assert [one[0] for one in commands] == ["error", "error", "notice"]
+    assert (unread[1]["title"], unread[1]["line"], unread[1]["file"]) == ("not read", "4", first[1]["file"])
     assert first[1] | {"file": ""} == {
         "file": "",
         "line": "3",
@@ -145,8 +150,9 @@ def test_json(path: str) -> None:
     document = json.loads(made("json", path))
     assert list(document) == [
         *("schema", "version", "tokenizer", "engine", "block_size", "files", "findings", "templates"),
-        *("suppressed", "known", "since", "notes"),
+        *("unread", "suppressed", "known", "since", "notes"),
     ]
+    assert [(one["path"], one["line"]) for one in document["unread"]] == [(path.replace("\udc80", "\ufffd"), 4)]
     assert document["schema"] == "prefixlab.lint/1"
     one = document["findings"][0]
     assert list(one) == [
@@ -184,6 +190,10 @@ def test_sarif(path: str) -> None:
     assert related["physicalLocation"]["artifactLocation"]["uri"] == "other.j2"
     assert related["physicalLocation"]["region"]["startLine"] == 9
     assert "relatedLocations" not in whole
+    (invocation,) = run["invocations"]
+    assert invocation["executionSuccessful"] is False
+    (unread,) = invocation["toolExecutionNotifications"]
+    assert unread["locations"][0]["physicalLocation"]["region"] == {"startLine": 4}
     assert "](" not in first["message"]["text"].replace("\\]", "")
 
 
@@ -199,8 +209,10 @@ def test_sarif_rules_are_told_in_full() -> None:
 def test_junit(path: str) -> None:
     root = ElementTree.fromstring(made("junit", path))
     (suite,) = root
-    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("2", "1", "1")
-    assert len(suite) == 2
+    counts = [suite.get(name) for name in ("tests", "failures", "errors", "skipped")]
+    assert counts == ["3", "1", "1", "1"]
+    assert [one[0].tag for one in suite] == ["error", "failure", "skipped"]
+    suite = suite[1:]
     (failure,) = suite[0]
     assert failure.tag == "failure"
     assert failure.get("type") == "PL102"
@@ -267,6 +279,35 @@ def test_nothing_found_is_said_with_the_stable_tokens(folder: Path) -> None:
     (folder / "empty").mkdir()
     run = prefixlab("lint", "empty")
     assert (run.returncode, run.stdout) == (0, b"No template was found.\n")
+
+
+def test_one_bad_file_does_not_silence_the_others(folder: Path) -> None:
+    (folder / "a.j2").write_text(f"Time {{{{ now() }}}}\n{RULES}")
+    (folder / "bad.j2").write_text("{% if %}")
+    (folder / "latin.j2").write_bytes(b"caf\xe9")
+    (folder / "data.json").write_bytes(b'{"role": "\xe9"}')
+    (folder / "z.j2").write_text(f"{RULES}Question: {{{{ question }}}}\n")
+    run = prefixlab("lint", ".", "--format", "json")
+    document = json.loads(run.stdout)
+    assert run.returncode == 2
+    assert [one["path"] for one in document["templates"]] == ["a.j2", "z.j2"]
+    assert [one["code"] for one in document["findings"]] == ["PL102"]
+    assert sorted(one["path"] for one in document["unread"]) == ["bad.j2", "latin.j2"]
+    assert document["notes"] == ["Left out, for they cannot be read as text or are too large: data.json."]
+    assert sorted(run.stderr.decode().splitlines()) == sorted(
+        f"prefixlab: {one['message']}" for one in document["unread"]
+    )
+    said = prefixlab("lint", "a.j2", "bad.j2")
+    assert said.returncode == 2
+    assert said.stdout.startswith(b"1 finding in 1 template: 1 high. ")
+    assert b" 1 file could not be read." in b" ".join(said.stdout.split())
+    # What is written down as known must be all of it; a program is told at once.
+    (folder / "pyproject.toml").write_text("")
+    assert prefixlab("lint", ".", "--write-baseline", "known.json").returncode == 2
+    assert not (folder / "known.json").exists()
+    with pytest.raises(BadTemplate):
+        pl.lint(".")
+    assert len(pl.lint(".", keep_going=True).unread) == 2
 
 
 def test_an_earlier_run_is_set_beside(folder: Path) -> None:

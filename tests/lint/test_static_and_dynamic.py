@@ -11,7 +11,7 @@ import jinja2
 import pytest
 
 from prefixlab.dialects import jinja2 as dialect
-from prefixlab.lint_workflow import LintSettings, Model, lint
+from prefixlab.lint_workflow import LintSettings, lint, model_of
 from prefixlab.prompt_templates import Choice, Hole, Loop, Part, Text
 from prefixlab.template_files import TemplateFile
 from tests.lint.random_templates import RandomTemplate, random_template
@@ -36,7 +36,7 @@ def rendered(made: RandomTemplate) -> list[str]:
 
 @pytest.mark.parametrize("part", range(6))
 def test_stable_tokens_are_the_common_prefix_of_the_renderings(tmp_path: Path, part: int) -> None:
-    model = Model(LintSettings(offline=True))
+    model = model_of(LintSettings(offline=True))
     for seed in range(part, SEEDS, 6):
         folder = tmp_path / str(seed)
         folder.mkdir()
