@@ -10,6 +10,7 @@ from typing import Any
 
 from prefixlab.dialects.python_branches import one_of
 from prefixlab.dialects.python_facts import checked, constant, entered, facts, origin, parts_of, union
+from prefixlab.dialects.python_heap import Heap
 from prefixlab.dialects.python_known_calls import MOST_ITEMS
 from prefixlab.dialects.python_literals import Source
 from prefixlab.dialects.python_texts import formatted
@@ -65,7 +66,7 @@ class OperatorReading:
         self.most_steps = 0
         """The step at which reading gives up, and what is left becomes holes."""
         self.depth = 0
-        self.heap: dict[tuple[int, str], Value] = {}
+        self.heap = Heap()
         self.notes: dict[str, None] = {}
         self._field: tuple[Place, str] | None = None
 

@@ -86,6 +86,11 @@ _CALLS = (
 )
 """Ends of the names of calls that are requests to a model, whatever their arguments are called."""
 
+_ENDS = {
+    last: tuple([one for one in _CALLS if one.rpartition(".")[2] == last])
+    for last in {one.rpartition(".")[2] for one in _CALLS}
+}
+
 _POSTS = frozenset({"post", "apost", "request", "stream", "fetch", "Request", "urlopen"})
 _ASKING = frozenset(
     [
@@ -134,8 +139,9 @@ class Asked(NamedTuple):
 def asked(call: Call, path: str, owner: Value | None) -> Asked | None:
     """The request that a call is; None where it is none."""
     body: dict[str, Value] = dict(call.named)
-    is_sure = any([path == end or path.endswith("." + end) or call.name == end for end in _CALLS])
     method = path.rpartition(".")[2]
+    ends = _ENDS.get(method, ()) or _ENDS.get(call.name.rpartition(".")[2], ())
+    is_sure = any([path == end or path.endswith("." + end) or call.name == end for end in ends])
     if "message" in body and ("preamble" in body or "chat_history" in body):
         is_sure = True
     if method in _POSTS or call.name.rpartition(".")[2] in _POSTS:

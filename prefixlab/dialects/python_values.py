@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from prefixlab.dialects.python_literals import Piece, Spot
 from prefixlab.prompt_templates import Expression, Order, Place
 
-MOST_PARTS = 10_000
+MOST_PARTS = 20_000
 """Parts of one text; loops that are written out can make any number."""
 
 MOST_IN_CHOICE = 2_000
