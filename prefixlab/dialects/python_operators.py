@@ -68,6 +68,8 @@ class OperatorReading:
         self.depth = 0
         self.heap = Heap()
         self.notes: dict[str, None] = {}
+        self.all_of: list[str] = []
+        """What `from ... import *` names, up to the star."""
         self._field: tuple[Place, str] | None = None
 
     # --- for those who inherit ---
@@ -91,6 +93,10 @@ class OperatorReading:
     def run(self, value: Value, args: Sequence[Value]) -> Value:
         """Calls a value."""
         raise NotImplementedError
+
+    def constant_of(self, home: str) -> Value | None:
+        """A constant that another module of the project holds."""
+        return None
 
     def piped(self, left: Value, right: TemplateValue, node: ast.AST) -> Value:
         """`{"question": ...} | prompt`."""

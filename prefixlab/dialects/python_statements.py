@@ -110,10 +110,15 @@ class StatementReading(ExpressionReading):
         elif isinstance(node, ast.Import):
             for one in node.names:
                 root = one.name.partition(".")[0]
-                names.own[one.asname or root] = Imported(one.name if one.asname else root)
+                name = one.name if one.asname else root
+                names.own[one.asname or root] = Imported(name, home=name)
         elif isinstance(node, ast.ImportFrom):
+            module = f"{node.module}." if node.module else ""
             for one in node.names:
-                names.own[one.asname or one.name] = Imported(f"{node.module or ''}.{one.name}".lstrip("."))
+                home = "." * node.level + module + one.name
+                if one.name == "*":
+                    self.all_of.append(home[:-1])
+                names.own[one.asname or one.name] = Imported(home.lstrip("."), home=home)
 
     def _branches(self, node: ast.If | ast.Match, names: Names) -> tuple[bool, Value | None]:
         """Whether the block ends with the branch, and what it then returns."""

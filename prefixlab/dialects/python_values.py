@@ -63,6 +63,8 @@ class Imported:
 
     name: str
     at: Place | None = field(default=None, compare=False)
+    home: str = field(default="", compare=False)
+    """How the module imports it, with the points of a relative import: `..prompts.SYSTEM`."""
 
 
 @dataclass(frozen=True, slots=True)
