@@ -8,6 +8,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from prefixlab.contracts import Dialect
+from prefixlab.dialects.made_files import makes_another_file
 from prefixlab.errors import PrefixlabError
 from prefixlab.prompt_templates import PromptTemplate
 from prefixlab.registry import known_dialects
@@ -85,7 +86,7 @@ class TemplateFiles:
                             data.append(inside)
                         continue
                     kind = next((one for one in endings if one.recognises(file)), None)
-                    if kind is not None:
+                    if kind is not None and (dialect is not None or not makes_another_file(file)):
                         files[inside] = (file, kind)
                 continue
             if not os.path.exists(path):

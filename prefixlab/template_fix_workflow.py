@@ -182,7 +182,9 @@ class _Fix:
             Refused: one belongs where it stands, or the template is another then.
         """
         if self._file.path.endswith(".json"):
-            raise Refused("its line is a part of JSON")
+            raise Refused(
+                "it is a part of a JSON string: put it at the end of that string, behind its last \\n, by hand"
+            )
         judge = Judge(declared_volatility(self._settings.volatility), {})
         lines = TemplateLines(self._file.text, self._template, lambda hole: judge(hole).sort == "question")
         text = lines.with_moved([one.rendered_at.line for one in chosen])

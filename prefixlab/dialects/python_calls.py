@@ -11,6 +11,7 @@ from prefixlab.dialects.python_classes import ClassReading
 from prefixlab.dialects.python_facts import facts, origin, placed, union
 from prefixlab.dialects.python_known_calls import ORDERS, known_call, list_method, mapping_method, opaque
 from prefixlab.dialects.python_literals import Source
+from prefixlab.dialects.python_modules import Member, imported_constant
 from prefixlab.dialects.python_operators import Names
 from prefixlab.dialects.python_texts import formatted, joined, text_method
 from prefixlab.dialects.python_values import (
@@ -39,6 +40,9 @@ _CHANGING = frozenset(
 _OF_SETS = frozenset(["union", "intersection", "difference", "symmetric_difference", "copy"])
 _AS_THEY_ARE = frozenset(["with_options", "with_config", "with_retry", "copy", "to_dict", "tolist"])
 
+MOST_STEPS_OF_A_MODULE = 100_000
+"""Statements and expressions of a module that are gone over for what another imports from it."""
+
 Watch = Callable[[Call, str, Value | None], None]
 """Looks at each call that is not followed: the call, the names behind one another that it is called by, its object."""
 WatchTemplate = Callable[[TemplateValue], None]
@@ -52,6 +56,19 @@ class CallReading(ClassReading):
         self._file = file
         self._watch = watch
         self._watch_template = watch_template
+        self._constants: dict[str, Value | None] = {}
+        self.is_kept = False
+        """Whether the reading is kept for other modules."""
+
+    def constant_of(self, home: str) -> Value | None:
+        """A constant that another module of the project holds."""
+        if home not in self._constants:
+            found = imported_constant(home, self._file, _read_module)
+            if self.is_kept:
+                # What is asked of it later must not be older than the files.
+                return found
+            self._constants[home] = found
+        return self._constants[home]
 
     def run(self, value: Value, args: Sequence[Value]) -> Value:
         """Calls a value of the module."""
@@ -95,6 +112,9 @@ class CallReading(ClassReading):
             return self.follow(called, positional, named, node)
         if isinstance(called, Class):
             return self.instance(called, positional, named, node)
+        asked_for = constant_text(call.argument(1)) if call.name == "getattr" else None
+        if asked_for is not None:
+            return self.attribute(positional[0], asked_for, node)
         if owner is not None and not isinstance(owner, Imported):
             made = self._method(owner, method, call, names)
         else:
@@ -231,6 +251,16 @@ class CallReading(ClassReading):
             mine = mine._replace(orders=(order,))
         at, source = placed((owner, *values), call.at, call.source)
         return Opaque(union(source, [*inner, mine, *read]), at, None, False, call.named)
+
+
+def _read_module(file: TemplateFile, tree: ast.Module) -> Member:
+    """What a module gives to others."""
+    reading = CallReading(Source(file.path, file.text), file, lambda *_: None, lambda _: None)
+    names = Names()
+    reading.is_kept = True
+    reading.most_steps = MOST_STEPS_OF_A_MODULE
+    reading.block(tree.body, names)
+    return lambda attributes: reading.member_of(names, attributes)
 
 
 _EMPTY: dict[str, Value] = {"list": Items(()), "dict": Dictionary(()), "set": Items((), "set")}

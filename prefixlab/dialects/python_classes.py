@@ -56,11 +56,11 @@ class ClassReading(StatementReading):
             return made
         for number, (name, default) in enumerate(self._fields(of).items()):
             if name in named or number < len(positional):
-                self.heap[made.number, name] = named[name] if name in named else positional[number]
+                self.heap.set((made.number, name), named[name] if name in named else positional[number])
             elif default is not None:
-                self.heap[made.number, name] = default
+                self.heap.set((made.number, name), default)
             else:
-                self.heap[made.number, name] = Opaque(Expression(name, (name,)), self.place(node), None, True)
+                self.heap.set((made.number, name), Opaque(Expression(name, (name,)), self.place(node), None, True))
         return made
 
     def _fields(self, of: Class, depth: int = 0) -> dict[str, Value | None]:

@@ -10,6 +10,7 @@ from prefixlab.dialects.python_branches import one_of
 from prefixlab.dialects.python_facts import checked, facts, gone_over, origin, parts_of, placed, union
 from prefixlab.dialects.python_known_calls import MOST_ITEMS
 from prefixlab.dialects.python_literals import Literal, Piece, Spot
+from prefixlab.dialects.python_modules import is_followed
 from prefixlab.dialects.python_operators import TOO_FAR, Names, OperatorReading, truth
 from prefixlab.dialects.python_values import (
     NONE,
@@ -108,10 +109,29 @@ class ExpressionReading(OperatorReading):
     def _name(self, node: ast.Name, names: Names) -> Value:
         found = names.get(node.id)
         if found is None:
-            return Imported(node.id)
+            found = self._of_all(node.id) or Imported(node.id)
+        if isinstance(found, Imported):
+            return self.resolved(found)
         if isinstance(found, Opaque) and found.is_plain:
             return Opaque(found.expression, self.place(node), found.order, True, found.given)
         return found
+
+    def _of_all(self, name: str) -> Value | None:
+        homes = self.all_of if is_followed(name) else ()
+        return next((found for home in homes if (found := self.constant_of(home + name)) is not None), None)
+
+    def member_of(self, names: Names, attributes: Sequence[str]) -> Value | None:
+        """What the module calls so: the value of a name, or of one in a class."""
+        value = names.own.get(attributes[0]) or self._of_all(attributes[0])
+        for attribute in attributes[1:]:
+            value = value.names.get(attribute) if isinstance(value, Class) else None
+        return None if value is None else self.resolved(value)
+
+    def resolved(self, value: Value) -> Value:
+        """A value; of one that is imported from a module of the project the constant that it is."""
+        if isinstance(value, Imported) and value.home and is_followed(value.home):
+            return self.constant_of(value.home) or value
+        return value
 
     def _attribute(self, node: ast.Attribute, names: Names) -> Value:
         return self.attribute(self.value(node.value, names), node.attr, node)
@@ -119,7 +139,8 @@ class ExpressionReading(OperatorReading):
     def attribute(self, owner: Value, name: str, node: ast.AST) -> Value:
         """An attribute of a value."""
         if isinstance(owner, Imported):
-            return Imported(f"{owner.name}.{name}", self.place(node))
+            home = f"{owner.home}.{name}" if owner.home else ""
+            return self.resolved(Imported(f"{owner.name}.{name}", self.place(node), home))
         if isinstance(owner, Instance | Class):
             found = self.attribute_of(owner, name, node)
             if found is not None:
@@ -128,6 +149,10 @@ class ExpressionReading(OperatorReading):
             return Opaque(Expression(f"{root}.{name}", (f"{root}.{name}",)), self.place(node), None, True)
         if isinstance(owner, Opaque):
             expression = owner.expression
+            if name.startswith("__"):
+                # Such as `__doc__`: the program says it, whatever its owner was made of.
+                written = f"{expression.names[0] if expression.names else 'object'}.{name}"
+                return Opaque(Expression(written, (written,)), self.place(node), None, True)
             if owner.is_plain:
                 names = tuple([f"{one}.{name}" for one in expression.names])
                 expression = Expression(self.written(node), names)

@@ -10,6 +10,7 @@ from typing import Any
 
 from prefixlab.dialects.python_branches import one_of
 from prefixlab.dialects.python_facts import checked, constant, entered, facts, parts_of, placed, union
+from prefixlab.dialects.python_heap import Heap
 from prefixlab.dialects.python_known_calls import MOST_ITEMS
 from prefixlab.dialects.python_literals import Source
 from prefixlab.dialects.python_texts import formatted
@@ -65,8 +66,10 @@ class OperatorReading:
         self.most_steps = 0
         """The step at which reading gives up, and what is left becomes holes."""
         self.depth = 0
-        self.heap: dict[tuple[int, str], Value] = {}
+        self.heap = Heap()
         self.notes: dict[str, None] = {}
+        self.all_of: list[str] = []
+        """What `from ... import *` names, up to the star."""
         self._field: tuple[Place, str] | None = None
 
     # --- for those who inherit ---
@@ -90,6 +93,10 @@ class OperatorReading:
     def run(self, value: Value, args: Sequence[Value]) -> Value:
         """Calls a value."""
         raise NotImplementedError
+
+    def constant_of(self, home: str) -> Value | None:
+        """A constant that another module of the project holds."""
+        return None
 
     def piped(self, left: Value, right: TemplateValue, node: ast.AST) -> Value:
         """`{"question": ...} | prompt`."""

@@ -10,9 +10,10 @@ from prefixlab.dialects.format_fields import NoFormat
 from prefixlab.dialects.python_arguments import Call
 from prefixlab.dialects.python_calls import CallReading
 from prefixlab.dialects.python_facts import weight
+from prefixlab.dialects.python_heap import Heap
 from prefixlab.dialects.python_literals import Piece, Source
 from prefixlab.dialects.python_operators import Names
-from prefixlab.dialects.python_requests import asked, has_messages, has_text, message_parts
+from prefixlab.dialects.python_requests import asked, has_messages, has_text, own_parts
 from prefixlab.dialects.python_survey import OPENINGS, survey
 from prefixlab.dialects.python_texts import filled, name_gap
 from prefixlab.dialects.python_values import (
@@ -37,11 +38,11 @@ from prefixlab.dialects.template_objects import unbound_parts
 from prefixlab.prompt_templates import Choice, History, Loop, Place, Turn
 from prefixlab.template_files import BadTemplate, TemplateFile
 
-MOST_STEPS = 300_000
-"""Statements and expressions that are gone over in a module."""
+MOST_STEPS = 150_000
+"""Statements and expressions that are gone over in a module, beside those that it has."""
 
-MOST_STEPS_OF_ONE = 30_000
-"""And from one function that nobody in the module calls."""
+MOST_STEPS_OF_ONE = 15_000
+"""And from one function that nobody in the module calls, beside its own."""
 
 MOST_PROMPTS = 500
 """Prompts of a module."""
@@ -74,6 +75,9 @@ class PromptReading:
         self._templates: dict[Place, tuple[str, TemplateValue]] = {}
         self.notes: dict[str, tuple[str, ...]] = {}
         """What could not be followed from a function."""
+        self._most_steps = 0
+        self._objects: dict[int, tuple[Instance, Heap]] = {}
+        """An object of each class, with the attributes it begins with."""
         self._used: set[Place] = set()
         """Template objects that are part of another prompt."""
         self.reading = CallReading(source, file, self._see_call, self._see_template)
@@ -82,14 +86,17 @@ class PromptReading:
         """All prompts, in the order of the file."""
         reading = self.reading
         names = Names()
-        reading.most_steps = MOST_STEPS_OF_ONE * 2
+        seen = survey(self._tree, _is_prompt_name)
+        self._most_steps = MOST_STEPS + seen.sizes[0]
+        reading.most_steps = MOST_STEPS_OF_ONE * 2 + seen.sizes[0]
         try:
             reading.block(self._tree.body, names)
         except RecursionError:
             reading.notes["The module is nested too deeply and is not followed."] = None
         reading.target = ""
+        heap = reading.heap
         functions = list(_functions(names.own, self._tree))
-        seen = survey(self._tree, _is_prompt_name)
+        reading.repeatable = seen.sizes.keys() - seen.matters
         returned: list[tuple[str, Function, Value]] = []
         waiting = [one for one in functions if _called_as(one[0]) not in seen.called]
         # Of those that only call one another, what comes later mostly calls what stands ahead of it.
@@ -99,8 +106,8 @@ class PromptReading:
                     continue
                 self._name = name
                 reading.notes.clear()
-                reading.most_steps = min(reading.steps + MOST_STEPS_OF_ONE, MOST_STEPS)
-                reading.heap = {key: value for key, value in reading.heap.items() if key[0] == 0}
+                self._allow(MOST_STEPS_OF_ONE + seen.sizes.get(id(function.node), 0))
+                reading.heap = heap.copy()
                 try:
                     made = self._run(function, owner)
                 except RecursionError:
@@ -125,11 +132,25 @@ class PromptReading:
                 del given[first]
                 bound: Value = owner
                 if "classmethod" not in marks:
-                    start = reading.member(owner, "__init__")
-                    wanted = reading.parameters(start.node.args) if isinstance(start, Function) else {}
-                    bound = reading.instance(owner, (), dict(list(wanted.items())[1:]), owner.node)
+                    bound = self._object(owner)
                 function = Function(function.node, function.outer, bound)
         return reading.follow(function, (), given, function.node)
+
+    def _allow(self, steps: int) -> None:
+        self.reading.most_steps = min(self.reading.steps + steps, self._most_steps)
+
+    def _object(self, owner: Class) -> Value:
+        """An object of a class, made once with what somebody hands over whom the module does not know."""
+        reading = self.reading
+        if id(owner) not in self._objects:
+            start = reading.member(owner, "__init__")
+            wanted = reading.parameters(start.node.args) if isinstance(start, Function) else {}
+            made = reading.instance(owner, (), dict(list(wanted.items())[1:]), owner.node)
+            self._objects[id(owner)] = made, reading.heap.copy()
+            self._allow(MOST_STEPS_OF_ONE)
+        made, heap = self._objects[id(owner)]
+        reading.heap = heap.copy()
+        return made
 
     # --- what is met on the way ---
 
@@ -266,7 +287,7 @@ def _called_as(name: str) -> str:
 
 def _messages(value: Value, at: Place) -> tuple[TextPart, ...]:
     try:
-        return tuple(message_parts(value, at))
+        return tuple(own_parts(value, at))
     except TooLarge:
         return ()
 

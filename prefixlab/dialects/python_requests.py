@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from prefixlab.dialects.python_arguments import Call
-from prefixlab.dialects.python_facts import facts, parts_of
+from prefixlab.dialects.python_facts import facts, inside, parts_of
 from prefixlab.dialects.python_literals import Piece
+from prefixlab.dialects.python_rewriting import hands_on, has_own_text
 from prefixlab.dialects.python_values import (
     MOST_INSIDE,
     MOST_PARTS,
@@ -31,7 +32,7 @@ from prefixlab.dialects.python_values import (
     constant_text,
 )
 from prefixlab.dialects.template_objects import ROLES
-from prefixlab.prompt_templates import Choice, History, Loop, Place, Turn
+from prefixlab.prompt_templates import Choice, History, Loop, Place, Turn, walk
 
 SYSTEM = (
     "system",
@@ -85,6 +86,11 @@ _CALLS = (
 )
 """Ends of the names of calls that are requests to a model, whatever their arguments are called."""
 
+_ENDS = {
+    last: tuple([one for one in _CALLS if one.rpartition(".")[2] == last])
+    for last in {one.rpartition(".")[2] for one in _CALLS}
+}
+
 _POSTS = frozenset({"post", "apost", "request", "stream", "fetch", "Request", "urlopen"})
 _ASKING = frozenset(
     [
@@ -133,8 +139,9 @@ class Asked(NamedTuple):
 def asked(call: Call, path: str, owner: Value | None) -> Asked | None:
     """The request that a call is; None where it is none."""
     body: dict[str, Value] = dict(call.named)
-    is_sure = any([path == end or path.endswith("." + end) or call.name == end for end in _CALLS])
     method = path.rpartition(".")[2]
+    ends = _ENDS.get(method, ()) or _ENDS.get(call.name.rpartition(".")[2], ())
+    is_sure = any([path == end or path.endswith("." + end) or call.name == end for end in ends])
     if "message" in body and ("preamble" in body or "chat_history" in body):
         is_sure = True
     if method in _POSTS or call.name.rpartition(".")[2] in _POSTS:
@@ -196,7 +203,7 @@ def _body_parts(body: Mapping[str, Value], is_sure: bool, call: Call) -> tuple[T
     if messages is None and is_sure and isinstance(body.get("messages"), Opaque):
         messages = body["messages"]
     if messages is not None:
-        return (*parts, *message_parts(messages, call.at))
+        return (*parts, *own_parts(messages, call.at))
     for key in _ASKED:
         value = body.get(key)
         if isinstance(value, TextValue | Items | Opaque | Dictionary) and (
@@ -234,6 +241,20 @@ def is_message(value: Value) -> bool:
     return isinstance(value, MessageValue)
 
 
+def own_parts(value: Value, at: Place) -> list[TextPart]:
+    """Turns and their texts, of a list of messages; of one that hands on what came in, just that it does."""
+    parts = message_parts(value, at)
+    handed_on: set[str] = set()
+    for one in inside(value):
+        if isinstance(one, Repeated):
+            body = [part for inner in one.items for part in message_parts(inner, at, 1)]
+            if hands_on(body):
+                handed_on.update(one.over.names, facts(one).names)
+    if not handed_on or has_own_text(parts, handed_on):
+        return parts
+    return [part for part in walk(parts) if isinstance(part, History)][:1]
+
+
 def message_parts(value: Value, at: Place, depth: int = 0) -> list[TextPart]:
     """Turns and their texts, of a list of messages or of one."""
     if depth > 12:
@@ -256,7 +277,7 @@ def message_parts(value: Value, at: Place, depth: int = 0) -> list[TextPart]:
         return _message(constant_text(said), said, content, value.at or at)
     if isinstance(value, Repeated):
         body = [part for one in value.items for part in message_parts(one, at, depth + 1)]
-        if not body or any([isinstance(part, History) for part in body]):
+        if not body or hands_on(body):
             return [History(_name(value.over.names, value.over.source), value.at)]
         return [Loop(value.over, value.at, tuple(body))]
     if isinstance(value, Alternatives):

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from prefixlab.dialects.python_branches import looped, one_of
 from prefixlab.dialects.python_expressions import ExpressionReading
 from prefixlab.dialects.python_facts import facts, origin, union
+from prefixlab.dialects.python_heap import Heap, call_key
 from prefixlab.dialects.python_literals import Source
 from prefixlab.dialects.python_operators import Names, truth
 from prefixlab.dialects.python_values import (
@@ -28,6 +29,9 @@ from prefixlab.prompt_templates import Expression, Order, Place
 MOST_CALLS = 25
 """Functions of the module in one another."""
 
+MOST_STEPS_OF_HELPER = 3_000
+"""Statements and expressions of a function that has nothing of a prompt in it, with what it calls."""
+
 _RAISED = Plain("raised")
 
 
@@ -44,6 +48,11 @@ class StatementReading(ExpressionReading):
         self._early: list[list[tuple[Expression, Place, list[Value]]]] = [[]]
         """What the functions that are being followed return in some branches, before they end."""
         self._instances = 0
+        self.repeatable: set[int] = set()
+        """Functions that give the same for the same, and do nothing else that counts."""
+        self._given: dict[tuple[object, ...], tuple[Value, list[Value]]] = {}
+        """What calls gave, with the values that they were given, by what they depend on."""
+        self._too_long: set[int] = set()
 
     # --- statements ---
 
@@ -101,10 +110,15 @@ class StatementReading(ExpressionReading):
         elif isinstance(node, ast.Import):
             for one in node.names:
                 root = one.name.partition(".")[0]
-                names.own[one.asname or root] = Imported(one.name if one.asname else root)
+                name = one.name if one.asname else root
+                names.own[one.asname or root] = Imported(name, home=name)
         elif isinstance(node, ast.ImportFrom):
+            module = f"{node.module}." if node.module else ""
             for one in node.names:
-                names.own[one.asname or one.name] = Imported(f"{node.module or ''}.{one.name}".lstrip("."))
+                home = "." * node.level + module + one.name
+                if one.name == "*":
+                    self.all_of.append(home[:-1])
+                names.own[one.asname or one.name] = Imported(home.lstrip("."), home=home)
 
     def _branches(self, node: ast.If | ast.Match, names: Names) -> tuple[bool, Value | None]:
         """Whether the block ends with the branch, and what it then returns."""
@@ -116,9 +130,9 @@ class StatementReading(ExpressionReading):
         at = self.place(node)
         before, heap = names.own, self.heap
         results: list[Value] = []
-        after: list[tuple[dict[str, Value], dict[tuple[int, str], Value]]] = []
+        after: list[tuple[dict[str, Value], Heap]] = []
         for arm in arms:
-            names.own, self.heap = dict(before), dict(heap)
+            names.own, self.heap = dict(before), heap.copy()
             result = self.block(arm, names)
             if result is None:
                 after.append((names.own, self.heap))
@@ -130,15 +144,13 @@ class StatementReading(ExpressionReading):
             return True, one_of(condition, at, said, lambda: NONE) if said else NONE if results else _RAISED
         if results:
             self._early[-1].append((condition, at, [one for one in results if one != NONE]))
-        for key in {key: None for own, _ in after for key in own}:
+        changed = [key for own, _ in after for key, value in own.items() if before.get(key) is not value]
+        for key in dict.fromkeys(changed):
+            unset = Opaque(Expression(key, (key,)), at, None, True)
             values = [own.get(key) for own, _ in after]
-            if any([value is not before.get(key) for value in values]):
-                unset = Opaque(Expression(key, (key,)), at, None, True)
-                names.own[key] = one_of(condition, at, values, lambda unset=unset: unset)  # type: ignore[misc]
-        for place in {place: None for _, inner in after for place in inner}:
-            values = [inner.get(place) for _, inner in after]
-            if any([value is not heap.get(place) for value in values]):
-                self.heap[place] = one_of(condition, at, values, lambda: NONE)
+            names.own[key] = one_of(condition, at, values, lambda unset=unset: unset)  # type: ignore[misc]
+        for place in dict.fromkeys([place for _, inner in after for place, _ in inner.since(heap)]):
+            self.heap.set(place, one_of(condition, at, [inner.get(place) for _, inner in after], lambda: NONE))
         return False, None
 
     def _arms(self, node: ast.If | ast.Match, names: Names) -> tuple[list[Expression], list[Sequence[ast.stmt]]]:
@@ -189,15 +201,15 @@ class StatementReading(ExpressionReading):
                         return True, returned
                 return False, None
             over, item, written = way.over, way.item, way.at
-        before, heap = dict(names.own), dict(self.heap)
+        before, heap = dict(names.own), self.heap.copy()
         if not isinstance(node, ast.While):
             self.assign(node.target, item, names)
         returned = self.block(node.body, names)
         at = written or self.place(node)
         for key, value in list(names.own.items()):
             names.own[key] = looped(over, at, before.get(key), value)
-        for place, value in list(self.heap.items()):
-            self.heap[place] = looped(over, at, heap.get(place), value)
+        for place, value in self.heap.since(heap):
+            self.heap.set(place, looped(over, at, heap.get(place), value))
         if returned is not None and returned not in (NONE, _RAISED):
             self._early[-1].append((over, at, [returned]))
         self.block(node.orelse, names)
@@ -208,7 +220,7 @@ class StatementReading(ExpressionReading):
         # What a handler does is left out of what comes behind, but prompts in it are found.
         own, heap = names.own, self.heap
         for handler in node.handlers:
-            names.own, self.heap = dict(own), dict(heap)
+            names.own, self.heap = dict(own), heap.copy()
             fallback = self.block(handler.body, names)
             if returned is None and fallback is None:
                 for key, value in names.own.items():
@@ -243,7 +255,7 @@ class StatementReading(ExpressionReading):
         elif isinstance(target, ast.Attribute):
             owner = self.value(target.value, names)
             if isinstance(owner, Instance):
-                self.heap[owner.number, target.attr] = value
+                self.heap.set((owner.number, target.attr), value)
         elif isinstance(target, ast.Subscript):
             owner, index = self.value(target.value, names), self.value(target.slice, names)
             key = index.value if isinstance(index, Plain) else constant_text(index)
@@ -266,6 +278,37 @@ class StatementReading(ExpressionReading):
             name = getattr(function.node, "name", "lambda")
             self.notes[f"{name} calls itself, or goes too deep, and is not followed there."] = None
             return Opaque(Expression(self.written(node), calls=(name,)), self.place(node))
+        if key not in self.repeatable:
+            return self._followed(function, positional, named)
+        what = (self.heap.mark, *call_key(function, positional, named))
+        if what in self._given:
+            return self._given[what][0]
+        if key in self._too_long:
+            return self._not_followed(function, positional, named, node)
+        notes, most = len(self.notes), self.most_steps
+        self.most_steps = min(most, self.steps + MOST_STEPS_OF_HELPER)
+        try:
+            returned = self._followed(function, positional, named)
+            is_too_long = self.most_steps < self.steps
+        finally:
+            self.most_steps = most
+        if is_too_long:
+            if self.steps <= most:
+                self._too_long.add(key)
+            return self._not_followed(function, positional, named, node)
+        if (self.heap.mark, len(self.notes)) == (what[0], notes):
+            self._given[what] = (returned, [*positional, *named.values()])
+        return returned
+
+    def _not_followed(
+        self, function: Function, positional: Sequence[Value], named: Mapping[str, Value], node: ast.AST
+    ) -> Value:
+        name = getattr(function.node, "name", "lambda")
+        read = [facts(one) for one in (*positional, *named.values())]
+        return Opaque(union(self.written(node), [Expression("", calls=(name,)), *read]), self.place(node))
+
+    def _followed(self, function: Function, positional: Sequence[Value], named: Mapping[str, Value]) -> Value:
+        key = id(function.node)
         names = Names(function.outer)
         given = list(positional) if function.owner is None else [function.owner, *positional]
         self._bind(function.node.args, given, named, names, function.outer)

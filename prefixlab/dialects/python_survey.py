@@ -18,8 +18,10 @@ class Survey(NamedTuple):
 
     called: set[str]
     """Names by which functions of the module are called, and methods with a point ahead."""
+    sizes: dict[int, int]
+    """Nodes in each function of the module and method of its classes, by the `id` of the function's node; 0 is all."""
     matters: set[int]
-    """Functions that can have to do with a prompt, by the `id` of their nodes."""
+    """Those that can have to do with a prompt."""
 
 
 def survey(tree: ast.Module, is_prompt_name: Callable[[str], bool]) -> Survey:
@@ -28,6 +30,7 @@ def survey(tree: ast.Module, is_prompt_name: Callable[[str], bool]) -> Survey:
     calls_of: dict[int, set[str]] = {}
     names_of: dict[int, tuple[str, ...]] = {}
     hinted: set[int] = set()
+    sizes = {0: 0}
     waiting: list[tuple[ast.AST, int, str]] = [(tree, 0, "")]
     while waiting:
         node, function, owner = waiting.pop()
@@ -42,13 +45,15 @@ def survey(tree: ast.Module, is_prompt_name: Callable[[str], bool]) -> Survey:
             for name in _called_as(node):
                 called.add(name)
                 calls_of.setdefault(function, set()).add(name.lstrip("."))
+        sizes[function] = sizes.get(function, 0) + 1
+        sizes[0] += 1
         if function and function not in hinted and _is_hint(node, is_prompt_name):
             hinted.add(function)
         if isinstance(node, ast.Attribute):
             # A property is read, not called.
             calls_of.setdefault(function, set()).add(node.attr)
         waiting += [(inner, function, owner) for inner in _inner(node)]
-    return Survey(called, _closure(hinted, calls_of, names_of))
+    return Survey(called, sizes, _closure(hinted, calls_of, names_of))
 
 
 def _inner(node: ast.AST) -> Iterator[ast.AST]:

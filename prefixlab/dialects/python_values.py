@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from prefixlab.dialects.python_literals import Piece, Spot
 from prefixlab.prompt_templates import Expression, Order, Place
 
-MOST_PARTS = 10_000
+MOST_PARTS = 20_000
 """Parts of one text; loops that are written out can make any number."""
 
 MOST_IN_CHOICE = 2_000
@@ -63,6 +63,8 @@ class Imported:
 
     name: str
     at: Place | None = field(default=None, compare=False)
+    home: str = field(default="", compare=False)
+    """How the module imports it, with the points of a relative import: `..prompts.SYSTEM`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,10 +78,12 @@ _SETTINGS = word_set(
     "format formats limit limits zone timezone unit units type kind style policy policies rule rules label template "
     "instructions instruction schema definition description enabled allowed range window max min field fields column "
     "columns key pattern language locale guidelines example examples header title timeout duration threshold size "
-    "length prefix suffix signature"
+    "length prefix suffix signature config configuration settings"
 )
 """Head nouns of settings: what stands before them is what they are about."""
-_SETTINGS_OF_A_USER = word_set("language locale timezone zone type kind style instructions title units")
+_SETTINGS_OF_A_USER = word_set(
+    "config configuration settings language locale timezone zone type kind style instructions title units"
+)
 """What a user has one of too."""
 _LIMITS = word_set("max min num maximum minimum default allowed")
 """Words that make a setting of whatever they stand ahead of."""
@@ -107,6 +109,9 @@ def of_name(name: str, expression: Expression) -> Judged:
 
 
 def _by_words(name: str) -> Judged:
+    if name.endswith("__"):
+        # The docstring or the name of what the program defines.
+        return Judged(_V.DEPLOYMENT, "setting", "name", name)
     words = [word.lower() for part in name.split(".") for word in _WORDS.findall(part)]
     words = [word for word in words if not word.isdigit()] or words
     while len(words) > 1 and words[-1] in _CARRIERS:

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from prefixlab.template_files import BadTemplate
-from tests.dialects.python_reading import prompts
+from tests.dialects.python_reading import prompts, text
 
 HEAD = "# prompt\n"
 HOSTILE = {
@@ -92,3 +92,37 @@ def test_a_module_of_a_thousand_lines_is_fast() -> None:
         times.append(time.process_time() - start)
     # Far below this on an idle machine; the bound is for crowded ones.
     assert min(times) < 0.15
+
+
+def test_a_text_that_grows_line_by_line_is_a_prompt() -> None:
+    lines = "".join(f"    p += 'Rule {number} holds.\\n'\n" for number in range(10_000))
+    (template,) = prompts(f"def build_prompt(q):\n    p = 'You are a clerk.'\n{lines}    return p + q\n")
+    assert len(template.parts) > 10_000
+
+
+def test_objects_of_the_module_keep_their_attributes() -> None:
+    source = """
+class Desk:
+    def __init__(self, rules):
+        self.rules = rules
+    def prompt(self, q):
+        return self.rules + q
+desk = Desk('You are the desk of a shop.')
+def ask(q):
+    return client.messages.create(system=desk.prompt(''), messages=[{'role': 'user', 'content': q}])
+"""
+    assert [text(one.parts) for one in prompts(source) if one.name == "ask"] == ["You are the desk of a shop.<q>"]
+
+
+def test_a_helper_gives_the_same_for_the_same_and_other_things_for_others() -> None:
+    source = """
+class Desk:
+    def name(self, x):
+        return f'{self.mark}-{x}'
+    def build_prompt(self, q):
+        self.mark = 'one'
+        first = self.name(q) + self.name(q)
+        self.mark = 'two'
+        return 'You are ' + first + self.name(q) + self.name(1) + self.name(True) + self.name('1')
+"""
+    assert text(prompts(source)[0].parts) == "You are one-<q>one-<q>two-<q>two-1two-Truetwo-1"
