@@ -23,11 +23,18 @@ def changed_requests(
     old, new = _turns(before.parts), _turns(after.parts)
     kept: list[Request] = []
     changed: list[Request] = []
+    untold: list[_Untold] = []
     for request in requests:
-        made = _changed(request, old, new, log)
+        try:
+            made = _changed(request, old, new, log)
+        except _Untold as why:
+            untold.append(why)
+            continue
         if made is not None:
             kept.append(request)
             changed.append(made)
+    if len(untold) > len(kept):
+        raise untold[0]
     if not kept:
         what = "its only request is not" if len(requests) == 1 else f"none of its {len(requests):,} requests is"
         raise PrefixlabError(
@@ -36,9 +43,15 @@ def changed_requests(
             path=log,
         )
     notes = []
-    if len(kept) < len(requests):
-        is_are = "is" if len(kept) == 1 else "are"
-        notes.append(f"{len(kept):,} of the {len(requests):,} requests of {log} {is_are} made of {before.path}.")
+    if len(made_of := [*kept, *untold]) < len(requests):
+        is_are = "is" if len(made_of) == 1 else "are"
+        notes.append(f"{len(made_of):,} of the {len(requests):,} requests of {log} {is_are} made of {before.path}.")
+    if untold:
+        is_are = "1 request is" if len(untold) == 1 else f"{len(untold):,} requests are"
+        notes.append(
+            f"{is_are} left out, the first {untold[0].path}:{untold[0].line}: {before.path} can have made them "
+            "in more than one way. --values has no such doubt."
+        )
     return (kept, changed), notes
 
 
@@ -133,10 +146,14 @@ def _places(old: _Turns, messages: Sequence[dict[str, Any]]) -> list[int | None]
     return places
 
 
+class _Untold(PrefixlabError):
+    """A request whose values cannot be told."""
+
+
 def _told(read: Read | None, request: Request, log: str) -> Read | None:
     if read is not None and not read.is_unique:
         path, line = request.location
-        raise PrefixlabError(
+        raise _Untold(
             "the template can have made this prompt in more than one way, so its values cannot be told",
             "Give the values with --values",
             path=path or log,

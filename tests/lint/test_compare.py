@@ -99,6 +99,14 @@ def test_a_log_that_can_be_read_in_two_ways_is_refused(tmp_path: Path) -> None:
     ran = prefixlab("compare", *sides, "--log", str(tmp_path / "log.jsonl"), "--tokenizer", "o200k_base")
     assert ran.returncode == 2
     assert "more than one way" in ran.stderr.decode()
+    # Among more that can be told it is left out, and that is said.
+    rows = ["x and y.", "x and y and z.", "u and v.", "something else", "x and w."]
+    (tmp_path / "log.jsonl").write_text("".join([json.dumps({"prompt": row}) + "\n" for row in rows]))
+    found = compared(*sides, "--log", tmp_path / "log.jsonl", "--tokenizer", "o200k_base")
+    assert found["before"]["totals"]["requests"] == 3
+    said = " ".join(found["notes"])
+    assert "4 of the 5 requests of" in said
+    assert "log.jsonl:2" in said
 
 
 def test_the_prompty_case(tmp_path: Path) -> None:
