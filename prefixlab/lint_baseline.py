@@ -1,7 +1,8 @@
 """A baseline: findings that a project knows of and has decided to live with for now.
 
-A finding is known by its file, its rule, what the value is called and the text of its line, not by the line's number:
-it stays known when lines are written above it, and is new when its own line is changed. Paths start where the baseline
+A finding is known by its file, its rule, what the value is called, the text of its line and the file in which it enters
+the prompt, not by the line's number: it stays known when lines are written above it, and is new when its own line is
+changed or another template includes it. Paths start where the baseline
 lies, so that it holds from whatever folder `lint` is called.
 """
 
@@ -21,7 +22,7 @@ from prefixlab.lint_findings import LintFinding
 
 SCHEMA = "prefixlab.lint-baseline/1"
 _TODO = "Write it again with --write-baseline"
-_KEYS = ("path", "code", "field", "line_sha256")
+_KEYS = ("path", "code", "field", "line_sha256", "rendered_in")
 
 
 class _Known(NamedTuple):
@@ -29,6 +30,7 @@ class _Known(NamedTuple):
     code: str
     field: str
     line_sha256: str
+    rendered_in: str
 
 
 class Baseline:
@@ -104,7 +106,8 @@ def _key(finding: LintFinding, baseline: str) -> _Known:
     # How far a line is indented says nothing of what it does.
     line = finding.line_text.strip().encode("utf-8", "surrogatepass")
     name = finding.field.encode("utf-8", "backslashreplace").decode()
-    return _Known(_relative(finding.at.path, baseline), finding.code, name, sha256(line).hexdigest()[:16])
+    entered = _relative(finding.rendered_at.path, baseline)
+    return _Known(_relative(finding.at.path, baseline), finding.code, name, sha256(line).hexdigest()[:16], entered)
 
 
 def _relative(path: str, baseline: str) -> str:

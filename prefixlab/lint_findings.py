@@ -55,6 +55,9 @@ class LintFinding:
         """The column that reports show."""
         return self.starts_at or self.at.column
 
+    also_at: tuple[Place, ...] = ()
+    """Where it enters the prompts of other templates, in which less is lost, or as much."""
+
     @property
     def order(self) -> tuple[str, int, int, str]:
         """By place."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from prefixlab import __version__
@@ -122,7 +122,7 @@ def lint(
     if unread and not (settings.keep_going and settings.write_baseline is None):
         raise unread[0]
     findings = [lines.placed(finding) for finding in linted.findings]
-    new = findings if known is None else known.without_known(findings)
+    new = _together(findings if known is None else known.without_known(findings))
     notes = linted.notes
     if values is not None:
         notes += values.notes({one.template.called: one.fit for one in linted.templates if one.fit is not None})
@@ -142,7 +142,7 @@ def lint(
         engine=engine.name,
         block_size=engine.granularity,
         suppressed=sum([each.suppressed for each in linted.templates]),
-        known=len(findings) - len(new),
+        known=len(_together(findings)) - len(new),
         unread=tuple(unread),
         notes=(*notes, *files.notes, *(changed.notes if changed is not None else ())),
         rules=tuple([rule.sheet for rule in rules]),
@@ -189,13 +189,21 @@ class _Linted:
 
     @property
     def findings(self) -> list[LintFinding]:
-        """By place; of those of one rule at one place, which several templates render, the gravest."""
-        kept: dict[Any, LintFinding] = {}
-        for finding in [each for one in self.templates for each in one.findings]:
-            key = (os.path.realpath(finding.at.path), finding.at[1:], finding.code)
-            if key not in kept or finding.stable_tokens_after > kept[key].stable_tokens_after:
-                kept[key] = finding
-        return sorted(kept.values(), key=lambda finding: finding.order)
+        """By place; those of one rule at one place, which several templates render, one after another."""
+        return sorted([each for one in self.templates for each in one.findings], key=lambda finding: finding.order)
+
+
+def _together(findings: Iterable[LintFinding]) -> list[LintFinding]:
+    """Of findings of one rule at one place, which several templates render, the gravest, with where else it enters."""
+    by_place: dict[Any, list[LintFinding]] = {}
+    for finding in findings:
+        by_place.setdefault((os.path.realpath(finding.at.path), finding.at[1:], finding.code), []).append(finding)
+    kept = []
+    for same in by_place.values():
+        gravest = max(same, key=lambda one: one.stable_tokens_after)
+        entered = dict.fromkeys([one.rendered_at for one in same])
+        kept.append(replace(gravest, also_at=tuple([at for at in entered if at != gravest.rendered_at])))
+    return kept
 
 
 def rule_sheets(code: str | None) -> list[RuleSheet]:

@@ -12,7 +12,7 @@ from prefixlab.dialects.made_files import makes_another_file
 from prefixlab.errors import PrefixlabError
 from prefixlab.prompt_templates import PromptTemplate
 from prefixlab.registry import known_dialects
-from prefixlab.template_files import BadTemplate, TemplateFile
+from prefixlab.template_files import STDIN, BadTemplate, TemplateFile
 
 _SKIPPED = frozenset(
     (".git", ".hg", ".svn", ".venv", "venv", "node_modules", "__pycache__", ".tox", ".mypy_cache", ".ruff_cache",
@@ -63,53 +63,16 @@ class TemplateFiles:
         dialects = known_dialects()
         if dialect is not None and dialect not in dialects:
             raise PrefixlabError(f"there is no dialect {dialect!r}", f"Known: {', '.join(sorted(dialects))}")
-        wanted = list(dialects.values()) if dialect is None else [dialects[dialect]]
-        files: dict[str, tuple[TemplateFile, Dialect]] = {}
-        unread: list[BadTemplate] = []
-        notes: list[str] = []
-        data: list[str] = []
+        for root in roots:
+            if not os.path.isdir(root):
+                raise PrefixlabError("there is no such folder to search", "Check the path", path=root)
+        search = _Search(dialect, [Path(root) for root in roots], own_names, exclude, texts)
         for path in map(os.path.normpath, paths):
-            folders = [Path(root) for root in roots]
             if os.path.isdir(path):
-                folders.append(Path(path))
-                for inside in _inside(path, exclude):
-                    endings = [one for one in wanted if inside.endswith(one.endings)]
-                    if not endings or inside in files:
-                        continue
-                    try:
-                        file = TemplateFile.read(inside, folders, own_names, texts)
-                    except BadTemplate as error:
-                        # Where the content has to tell, what is no text is no template.
-                        if any(one.recognises(TemplateFile(inside, "")) for one in endings):
-                            unread.append(error)
-                        else:
-                            data.append(inside)
-                        continue
-                    kind = next((one for one in endings if one.recognises(file)), None)
-                    if kind is not None and (dialect is not None or not makes_another_file(file)):
-                        files[inside] = (file, kind)
-                continue
-            if not os.path.exists(path):
-                raise PrefixlabError("there is no such file or folder", "Check the path", path=path)
-            if _is_one_of(path, exclude):
-                notes.append(f"{path} is excluded.")
-                continue
-            try:
-                file = TemplateFile.read(path, folders, own_names, texts)
-                kind = wanted[0] if dialect is not None else next((one for one in wanted if one.recognises(file)), None)
-                if kind is None:
-                    raise BadTemplate(
-                        "is of no template dialect that is known",
-                        f"Name one with --dialect: {', '.join(sorted(dialects))}",
-                        path=path,
-                    )
-                files[path] = (file, kind)
-            except BadTemplate as error:
-                unread.append(error)
-        if data:
-            more = f" and {len(data) - 3:,} more" if len(data) > 3 else ""
-            notes.append(f"Left out, for they cannot be read as text or are too large: {', '.join(data[:3])}{more}.")
-        return cls([files[path] for path in sorted(files)], unread, notes)
+                search.folder(path)
+            else:
+                search.named(path)
+        return cls([search.files[path] for path in sorted(search.files)], search.unread, search.notes)
 
     def whole(self) -> TemplateFiles:
         """The same, if all could be read.
@@ -120,6 +83,82 @@ class TemplateFiles:
         if self.unread:
             raise self.unread[0]
         return self
+
+
+class _Search:
+    """A search for templates, and what it found so far."""
+
+    def __init__(
+        self,
+        dialect: str | None,
+        roots: Sequence[Path],
+        own_names: Sequence[str],
+        exclude: Sequence[str],
+        texts: Mapping[str, str] | None,
+    ) -> None:
+        self._known = known_dialects()
+        self._dialect = dialect
+        self._wanted = list(self._known.values()) if dialect is None else [self._known[dialect]]
+        self._roots, self._own_names, self._exclude, self._texts = roots, own_names, exclude, texts
+        self.files: dict[str, tuple[TemplateFile, Dialect]] = {}
+        self.unread: list[BadTemplate] = []
+        self._notes: list[str] = []
+        self._data: list[str] = []
+
+    def folder(self, folder: str) -> None:
+        """All files that a dialect recognises."""
+        roots = [*self._roots, Path(folder)]
+        for path in _inside(folder, self._exclude):
+            endings = [one for one in self._wanted if path.endswith(one.endings)]
+            # A pipe would be waited for.
+            if not endings or path in self.files or not (os.path.isfile(path) or os.path.islink(path)):
+                continue
+            try:
+                file = TemplateFile.read(path, roots, self._own_names, self._texts)
+            except BadTemplate as error:
+                # Where the content has to tell, what is no text is no template.
+                if any(one.recognises(TemplateFile(path, "")) for one in endings):
+                    self.unread.append(error)
+                else:
+                    self._data.append(path)
+                continue
+            kind = next((one for one in endings if one.recognises(file)), None)
+            if kind is not None and (self._dialect is not None or not makes_another_file(file)):
+                self.files[path] = (file, kind)
+
+    def named(self, path: str) -> None:
+        """A file, whatever it is called.
+
+        Raises:
+            PrefixlabError: it is not there.
+        """
+        if path != STDIN and not os.path.exists(path):
+            raise PrefixlabError("there is no such file or folder", "Check the path", path=path)
+        if _is_one_of(path, self._exclude):
+            self._notes.append(f"{path} is excluded.")
+            return
+        try:
+            file = TemplateFile.read(path, self._roots, self._own_names, self._texts)
+            recognised = (one for one in self._wanted if one.recognises(file))
+            kind = self._wanted[0] if self._dialect is not None else next(recognised, None)
+            if kind is None:
+                raise BadTemplate(
+                    "is of no template dialect that is known",
+                    f"Name one with --dialect: {', '.join(sorted(self._known))}",
+                    path=path,
+                )
+            self.files[path] = (file, kind)
+        except BadTemplate as error:
+            self.unread.append(error)
+
+    @property
+    def notes(self) -> list[str]:
+        """What was left out."""
+        if not self._data:
+            return self._notes
+        more = f" and {len(self._data) - 3:,} more" if len(self._data) > 3 else ""
+        said = ", ".join(self._data[:3])
+        return [*self._notes, f"Left out, for they cannot be read as text or are too large: {said}{more}."]
 
 
 def _is_one_of(path: str, patterns: Sequence[str]) -> bool:

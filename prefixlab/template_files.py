@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
@@ -10,6 +11,10 @@ from prefixlab.errors import PrefixlabError
 
 MOST_BYTES = 4_000_000
 """Bytes of a template file; a larger one is data."""
+
+
+STDIN = "-"
+_OF_A_SHELL = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")
 
 
 class BadTemplate(PrefixlabError):
@@ -59,8 +64,14 @@ class TemplateFile:
         if texts and (changed := texts.get(os.path.realpath(path))) is not None:
             return cls(shown, changed, roots, own_names, texts)
         try:
-            with open(path, "rb") as stream:
-                data = stream.read(MOST_BYTES + 1)
+            # A pipe may wait for ever; those that a shell makes for us come with their text.
+            if os.path.exists(path) and not (os.path.isfile(path) or shown.startswith(_OF_A_SHELL)):
+                raise BadTemplate("is no regular file", "Leave it out", path=shown)
+            if shown == STDIN:
+                data = sys.stdin.buffer.read(MOST_BYTES + 1)
+            else:
+                with open(path, "rb") as stream:
+                    data = stream.read(MOST_BYTES + 1)
         except OSError as error:
             raise BadTemplate(f"cannot be read: {error.strerror or error}", "Check the path", path=shown) from None
         if len(data) > MOST_BYTES:

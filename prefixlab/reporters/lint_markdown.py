@@ -44,6 +44,8 @@ def _row(one: LintFinding, report: LintReport) -> tuple[str, ...]:
     where = code(f"{one.at.path}:{one.at.line}", _PATH)
     if wording.elsewhere(one):
         where += f" in {code(f'{one.rendered_at.path}:{one.rendered_at.line}', _PATH)}"
+    if one.also_at:
+        where += f" and {counted(len(one.also_at), 'other place')}"
     behind = one.stable_tokens_after
     figures = [number(each) for each in (one.stable_tokens_before, behind, behind // report.block_size)]
     return (one.severity, f"{one.code} {one.name}", where, prose(one.message), *figures)

@@ -6,7 +6,7 @@ JSON of `lint` (`"schema": "prefixlab.lint/1"`):
 |---|---|
 | `version`, `tokenizer`, `engine`, `block_size` | what it was counted with |
 | `files` | template files that were read |
-| `findings` | by place: `code`, `name`, `severity`, `path`, `line`, `column`, `end_column` (0 where not known), `message`, `field`, `stable_tokens_before`, `stable_tokens_after`, `blocks_before`, `blocks_after`, `rendered_at` (`path`, `line`, `column`), `template`, `fix` |
+| `findings` | by place: `code`, `name`, `severity`, `path`, `line`, `column`, `end_column` (0 where not known), `message`, `field`, `stable_tokens_before`, `stable_tokens_after`, `blocks_before`, `blocks_after`, `rendered_at` (`path`, `line`, `column`), `also_at` (the same of other templates that it enters), `template`, `fix` |
 | `templates` | `path`, `name`, `dialect`, `stable_tokens`, `stable_blocks`, `stranded_tokens`, `holes`, `renderings`; `stable_tokens_then`, `stranded_tokens_then` of the run of `--against`, or null; `assumed`: values taken for the same in all requests though nothing tells |
 | `unread` | files that could not be read: `path`, `line` and `column` (null where not known), `message` |
 | `suppressed`, `known` | findings that a comment accepts, and that the baseline has |
@@ -68,6 +68,7 @@ def _finding(one: LintFinding, block_size: int) -> dict[str, Any]:
         "blocks_before": one.blocks_before,
         "blocks_after": one.stable_tokens_after // block_size,
         "rendered_at": one.rendered_at._asdict(),
+        "also_at": [at._asdict() for at in one.also_at],
         "template": one.template,
         "fix": one.fix,
     }

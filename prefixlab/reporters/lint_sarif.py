@@ -79,9 +79,12 @@ def _result(one: LintFinding, numbers: dict[str, int], count: int) -> dict[str, 
     }
     if one.code in numbers:
         result["ruleIndex"] = numbers[one.code]
-    if elsewhere(one):
-        related = _location(one.rendered_at, 0)
-        result["relatedLocations"] = [{"id": 1, **related, "message": {"text": "It enters the prompt here."}}]
+    entered = [*([one.rendered_at] if elsewhere(one) else ()), *one.also_at]
+    if entered:
+        result["relatedLocations"] = [
+            {"id": number, **_location(at, 0), "message": {"text": "It enters a prompt here."}}
+            for number, at in enumerate(entered, 1)
+        ]
     return result
 
 

@@ -15,8 +15,6 @@ _LEAST_AHEAD = 20
 def render_text(report: LintReport, width: int) -> bytes:
     """The whole report."""
     lines = wrapped(wording.headline(report), width)
-    for error in report.unread:
-        lines += ["", *wrapped(neutral(str(error)), width)]
     for finding in report.findings:
         lines += ["", *_finding(finding, report, width)]
     if report.templates:
@@ -40,6 +38,8 @@ def _finding(one: LintFinding, report: LintReport, width: int) -> list[str]:
     if wording.elsewhere(one):
         at = one.rendered_at
         lines += _indented(f"enters the prompt at {neutral(at.path)}:{at.line}:{at.column}", width)
+    if one.also_at:
+        lines += _indented(neutral(wording.also_at(one)), width)
     return [*lines, *(_indented(f"fix: {neutral(one.fix)}", width) if one.fix else [])]
 
 

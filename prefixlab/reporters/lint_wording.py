@@ -10,6 +10,7 @@ from prefixlab.number_words import counted, number
 from prefixlab.reporters.neutral import neutral
 
 _MOST_ASSUMED = 6
+_MOST_PLACES = 3
 
 
 def headline(report: LintReport) -> str:
@@ -124,6 +125,13 @@ def template_title(report: LintReport) -> str:
 def elsewhere(finding: LintFinding) -> bool:
     """Whether it enters the prompt at another line than the one that it is written on."""
     return finding.at[:2] != finding.rendered_at[:2]
+
+
+def also_at(finding: LintFinding) -> str:
+    """Where else it enters a prompt."""
+    places = [f"{at.path}:{at.line}:{at.column}" for at in finding.also_at[:_MOST_PLACES]]
+    more = len(finding.also_at) - len(places)
+    return f"also enters at {', '.join(places)}" + (f" and {counted(more, 'other place')}" if more else "")
 
 
 def uri_path(path: str) -> str:

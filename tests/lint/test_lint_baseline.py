@@ -49,10 +49,27 @@ def test_the_file_is_the_same_for_the_same_findings(folder: Path) -> None:
                 "code": "PL102",
                 "field": "now",
                 "line_sha256": sha256(b"Time {{ now() }}").hexdigest()[:16],
+                "rendered_in": "a.j2",
                 "count": 1,
             }
         ],
     }
+
+
+def test_another_template_that_includes_what_is_known_is_new(folder: Path) -> None:
+    (folder / "head.j2").write_text(CLOCK)
+    (folder / "b.j2").write_text("{% include 'head.j2' %}\n" + RULES)
+    (folder / "c.j2").write_text("Be kind.\n{% include 'head.j2' %}\n" + RULES)
+    assert linted(".", status=1) == (1, [("head.j2", 1, "PL102")])
+    report = json.loads(prefixlab("lint", ".", "--format", "json").stdout)
+    (_, shared) = report["findings"]
+    assert [shared["rendered_at"]["path"], *[at["path"] for at in shared["also_at"]]] == ["b.j2", "c.j2"]
+    text = prefixlab("lint", ".").stdout.decode()
+    assert "  enters the prompt at b.j2:1:1\n  also enters at c.j2:2:1\n" in text
+    assert prefixlab("lint", ".", "--write-baseline", "known.json").returncode == 0
+    assert linted(".", status=0) == (2, [])
+    (folder / "d.j2").write_text("{% include 'head.j2' %}\n" + RULES)
+    assert linted(".", status=1) == (1, [("head.j2", 1, "PL102")])
 
 
 @pytest.mark.parametrize(

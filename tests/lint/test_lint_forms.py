@@ -157,8 +157,8 @@ def test_json(path: str) -> None:
     one = document["findings"][0]
     assert list(one) == [
         *("code", "name", "severity", "path", "line", "column", "end_column", "message", "field"),
-        *("stable_tokens_before", "stable_tokens_after", "blocks_before", "blocks_after", "rendered_at", "template"),
-        "fix",
+        *("stable_tokens_before", "stable_tokens_after", "blocks_before", "blocks_after", "rendered_at", "also_at"),
+        *("template", "fix"),
     ]
     assert one["rendered_at"] == {"path": "other.j2", "line": 9, "column": 1}
     assert one["path"] == path.replace("\udc80", "\ufffd")
