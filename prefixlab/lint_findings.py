@@ -14,11 +14,6 @@ SEVERITIES: tuple[Severity, ...] = ("high", "medium", "low", "info")
 """The gravest first."""
 
 
-def counted(count: int, noun: str) -> str:
-    """A number with its noun: `1 token`, `2,000 tokens`."""
-    return f"{count:,} {noun if count == 1 else noun + 's'}"
-
-
 @dataclass(frozen=True, slots=True)
 class LintFinding:
     """A place of a template that costs reuse. Tokens are those of stable text, with the chat template around it."""

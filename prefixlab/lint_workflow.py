@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from glob import glob
 from typing import Any
 
 from prefixlab import __version__
@@ -19,7 +20,7 @@ from prefixlab.number_words import counted
 from prefixlab.prompt_templates import Volatility
 from prefixlab.registry import engine_named, known_rules
 from prefixlab.suppressions import Suppressions
-from prefixlab.template_checks import BUDGET_KEYS, Checked, Checks, Model
+from prefixlab.template_checks import BUDGET_KEYS, Checked, Checks, Model, budget_fits
 from prefixlab.template_discovery import TemplateFiles
 from prefixlab.template_files import BadTemplate
 from prefixlab.template_values import Values
@@ -88,7 +89,7 @@ def lint(
     Raises:
         PrefixlabError: a path is not there, or a template cannot be read.
     """
-    rules = chosen_rules(settings.select, settings.ignore)
+    rules = chosen_rules(settings.select, settings.ignore, asked=(BUDGET_RULE,) if settings.budgets else ())
     engine = engine_named(settings.engine, settings.engine_options, settings.block_size)
     # A baseline that is written anew owes nothing to the one before.
     known_file = settings.baseline if settings.write_baseline is None else None
@@ -130,6 +131,8 @@ def lint(
         notes.append(
             f"The baseline knows {counted(gone, 'finding')} that {'is' if gone == 1 else 'are'} gone: write it again."
         )
+    notes += suppressions.notes
+    notes += _idle_budgets(settings.budgets, [file.path for file, _ in files])
     if settings.write_baseline is not None:
         Baseline.of(findings, settings.write_baseline).write([file.path for file, _ in files])
         new = []
@@ -150,6 +153,16 @@ def lint(
         since=settings.diff or "",
         against=settings.against or "",
     )
+
+
+BUDGET_RULE = "PL305"
+
+
+def _idle_budgets(budgets: Iterable[str], paths: Iterable[str]) -> list[str]:
+    """That budgets fit no file that there is: names change, and a budget of an old one holds nothing."""
+    known = [*paths]
+    idle = [one for one in budgets if not budget_fits(one, known) and not glob(one, recursive=True)]
+    return [f"The budget of {one} fits no file." for one in idle]
 
 
 def model_of(settings: LintSettings) -> Model:
@@ -221,8 +234,8 @@ def rule_sheets(code: str | None) -> list[RuleSheet]:
     return chosen
 
 
-def chosen_rules(select: Sequence[str], ignore: Sequence[str]) -> list[Rule]:
-    """The rules that are looked for.
+def chosen_rules(select: Sequence[str], ignore: Sequence[str], asked: Sequence[str] = ()) -> list[Rule]:
+    """The rules that are looked for: `asked` are those that another option asks for, beside those selected.
 
     Raises:
         PrefixlabError: a code is of no rule.
@@ -238,7 +251,7 @@ def chosen_rules(select: Sequence[str], ignore: Sequence[str]) -> list[Rule]:
     return [
         rule
         for rule in rules
-        if (is_one_of(rule, select) if select else rule.is_default) and not is_one_of(rule, ignore)
+        if (is_one_of(rule, (*select, *asked)) if select else rule.is_default) and not is_one_of(rule, ignore)
     ]
 
 

@@ -31,7 +31,7 @@ def strands(template: Measured, sight: Sight) -> bool:
     if behind < template.block_size:
         return False
     is_expected = sight.judged.sort in _EXPECTED_LAST or (sight.is_newest_turn and template.has_earlier_turns)
-    return behind >= sight.tokens_before or not is_expected
+    return behind >= sight.shared_before or not is_expected
 
 
 def misplaced(template: Measured, sorts: Iterable[Sort]) -> Iterator[Sight]:
@@ -84,9 +84,9 @@ def finding(
         rendered_at=sight.entered_at,
         message=message,
         field=field_of(sight),
-        stable_tokens_before=sight.tokens_before,
+        stable_tokens_before=sight.shared_before,
         stable_tokens_after=sight.tokens_after,
-        blocks_before=sight.tokens_before // template.block_size,
+        blocks_before=sight.shared_before // template.block_size,
         template=template.template.called,
         fix=fix,
         source=sight.expression.source,

@@ -1,30 +1,33 @@
 """Comments in a template that accept a finding or declare how volatile a variable is.
 
-`prefixlab: ignore[PL102] why` accepts findings of the rules on its own line; on a line that holds nothing else, on the
-next line. `prefixlab: ignore-file[PL102] why` accepts them in the whole file. `prefixlab: volatility region=deployment`
-declares. They are looked for line by line, for every dialect has comments of its own.
+`prefixlab: ignore[PL102] why` accepts findings of the rules on the lines that the comment is about, `ignore[PL1]` those
+of a family; `prefixlab: ignore-file[PL102] why` accepts them in the whole file. `prefixlab: volatility
+region=deployment` declares.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from prefixlab.errors import PrefixlabError
 from prefixlab.lint_findings import LintFinding
 from prefixlab.prompt_templates import Place, Volatility
+from prefixlab.registry import known_rules
+from prefixlab.template_comments import comments_of
 from prefixlab.template_files import BadTemplate, TemplateFile
 
-_COMMENT = re.compile(r"prefixlab:\s*(?:(ignore(?:-file)?)\[([A-Z0-9, ]*)\]\s*([^\n]*)|volatility\s+([^\n]*))")
+_COMMENT = re.compile(
+    r"prefixlab:\s*(?:(?P<what>ignore(?:-file)?)\b\s*(?:\[(?P<codes>[^\]\n]*)\])?|volatility\s+(?P<pairs>[^\n]*))"
+)
 _PAIR = re.compile(r"([\w.*-]+)\s*=\s*(\w+)")
-_ALONE = re.compile(r"[^\w]*prefixlab:")
 
 
 class _Accepted(NamedTuple):
     codes: tuple[str, ...]
-    line: int
-    """The line it is about; 0 for the whole file."""
+    lines: frozenset[int] | None
+    """The lines that it is about; None for the whole file."""
 
 
 class FileComments(NamedTuple):
@@ -32,6 +35,8 @@ class FileComments(NamedTuple):
 
     accepted: tuple[_Accepted, ...]
     volatility: Mapping[str, Volatility]
+    notes: tuple[str, ...] = ()
+    """What is said that cannot be meant."""
 
 
 class Suppressions:
@@ -46,8 +51,13 @@ class Suppressions:
         """The comments of a file."""
         found = self._files.get(file.path)
         if found is None:
-            found = self._files[file.path] = comments_of(file)
+            found = self._files[file.path] = said_in(file)
         return found
+
+    @property
+    def notes(self) -> list[str]:
+        """What the comments of all files say that cannot be meant."""
+        return [note for comments in self._files.values() for note in comments.notes]
 
     def accepts(self, finding: LintFinding) -> bool:
         """Whether a comment where the finding is written, or where it enters the prompt, accepts it."""
@@ -60,31 +70,42 @@ class Suppressions:
                 comments = self.of(TemplateFile.read(place.path, texts=self._texts))
             except PrefixlabError:
                 return False
-        return any(one.line in (0, place.line) and code in one.codes for one in comments.accepted)
+        return any(
+            (one.lines is None or place.line in one.lines) and code.startswith(one.codes) for one in comments.accepted
+        )
 
 
-def comments_of(file: TemplateFile) -> FileComments:
-    """The comments of a file.
+def said_in(file: TemplateFile) -> FileComments:
+    """What the comments of a file say.
 
     Raises:
         BadTemplate: a comment names a volatility that is none.
     """
-    accepted: list[_Accepted] = []
-    volatility: dict[str, Volatility] = {}
     if "prefixlab:" not in file.text:
         return FileComments((), {})
-    for number, line in enumerate(file.text.splitlines(), 1):
-        for found in _COMMENT.finditer(line):
-            what, codes, _, pairs = found.groups()
-            if pairs is not None:
-                for pair in _PAIR.finditer(pairs):
-                    name, word = pair.groups()
-                    if word.upper() not in Volatility.__members__:
-                        scale = ", ".join([one.name.lower() for one in Volatility])
-                        place = file.path, number, found.start(4) + pair.start() + 1
-                        raise BadTemplate.at(place, f"volatility {name}={word} cannot be", f"Give one of: {scale}")
-                    volatility[name] = Volatility[word.upper()]
+    accepted: list[_Accepted] = []
+    volatility: dict[str, Volatility] = {}
+    notes: list[str] = []
+    known = [rule.code for rule in known_rules().values()]
+    for comment in comments_of(file):
+        for found in _COMMENT.finditer(comment.text):
+            line = file.text.count("\n", 0, comment.at + found.start()) + 1
+            if found["pairs"] is not None:
+                volatility |= dict(_declared(found["pairs"], file.path, line))
                 continue
-            about = 0 if what == "ignore-file" else number + 1 if _ALONE.match(line) else number
-            accepted.append(_Accepted(tuple(re.findall(r"[A-Z0-9]+", codes)), about))
-    return FileComments(tuple(accepted), volatility)
+            codes = re.findall(r"\w+", (found["codes"] or "").upper())
+            none = [code for code in codes if not any(one.startswith(code) for one in known)]
+            if none or not codes:
+                what = f"there is no rule {none[0]}" if none else "no rule is named"
+                notes.append(f"{file.path}:{line}: {what}; a comment accepts those that it names: ignore[PL102] why.")
+            if codes := [code for code in codes if code not in none]:
+                accepted.append(_Accepted(tuple(codes), None if found["what"] == "ignore-file" else comment.lines))
+    return FileComments(tuple(accepted), volatility, tuple(notes))
+
+
+def _declared(pairs: str, path: str, line: int) -> Iterator[tuple[str, Volatility]]:
+    for name, word in _PAIR.findall(pairs):
+        if word.upper() not in Volatility.__members__:
+            scale = ", ".join([one.name.lower() for one in Volatility])
+            raise BadTemplate(f"volatility {name}={word} cannot be", f"Give one of: {scale}", path=path, line=line)
+        yield name, Volatility[word.upper()]

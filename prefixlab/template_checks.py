@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import NamedTuple
 
 from prefixlab.contracts import Dialect
+from prefixlab.errors import PrefixlabError
 from prefixlab.lint_findings import LintFinding, TemplateFigures
 from prefixlab.lint_rules import Rule
 from prefixlab.misplacement import field_of
@@ -18,7 +19,7 @@ from prefixlab.records import TEMPLATE, TOKEN_BYTES, Chat, Location, Origin, Req
 from prefixlab.served_models import ServedModel, ServedModels
 from prefixlab.suppressions import Suppressions
 from prefixlab.template_discovery import read_templates
-from prefixlab.template_files import TemplateFile
+from prefixlab.template_files import BadTemplate, TemplateFile
 from prefixlab.template_measures import Budget, Judge, Measured, measured
 from prefixlab.template_values import Fit, Values
 
@@ -64,7 +65,11 @@ class Checks:
         distinct = {} if self.values is None else self.values.distinct
         judge = Judge({**self.declared, **own.volatility}, distinct)
         for template in read_templates(file, dialect):
-            found = self.model.measure(template, judge, self.block_size, self.min_tokens)
+            try:
+                found = self.model.measure(template, judge, self.block_size, self.min_tokens)
+            except PrefixlabError as error:
+                # Such as a text that no tokenizer takes.
+                raise BadTemplate.at(template.at, error.what, error.todo) from None
             fit = None if self.values is None else self.values.fit(template)
             figures = self._figures(found, fit)
             found = found._replace(budget=_budget(self.budgets, figures))
@@ -92,12 +97,20 @@ class Checks:
         )
 
 
+def budget_fits(pattern: str, paths: Iterable[str]) -> bool:
+    """Whether a budget's pattern is of one of these files."""
+    for path in paths:
+        whole = os.path.abspath(path) if os.path.isabs(pattern) else os.path.relpath(path)
+        if fnmatchcase(whole.replace(os.sep, "/"), pattern):
+            return True
+    return False
+
+
 def _budget(budgets: Mapping[str, Mapping[str, int]], figures: TemplateFigures) -> Budget | None:
     """What the project demands of a template; None where it says nothing."""
     demanded: dict[str, int] = {}
     for pattern, budget in budgets.items():
-        path = os.path.abspath(figures.path) if os.path.isabs(pattern) else os.path.relpath(figures.path)
-        if fnmatchcase(path.replace(os.sep, "/"), pattern):
+        if budget_fits(pattern, [figures.path]):
             demanded.update(budget)
     if not demanded:
         return None

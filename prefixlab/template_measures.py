@@ -63,6 +63,9 @@ class Sight(NamedTuple):
     is_newest_turn: bool
     """Whether it stands in the last turn of the user."""
     tokens_before: int
+    """Stable tokens ahead of it that all requests have."""
+    shared_before: int
+    """The same of the requests that come to it: with those of the arms that it stands in."""
     tokens_after: int
     """Stable tokens behind it that are less volatile; of a sight ahead of the last turn, those ahead of that turn."""
     inside: tuple[Loop, ...]
@@ -101,11 +104,25 @@ class Measured(NamedTuple):
 
 class _Item(NamedTuple):
     text: str
-    volatility: Volatility
-    """Of its being there."""
+    around: _Around
+    """What decides whether it is there."""
     part: Hole | Choice | Loop | None
-    turn: int
     loops: tuple[Loop, ...]
+
+
+_Around = tuple[tuple[tuple[int, int] | None, Volatility], ...]
+"""Choices and loops, the outermost first: of an arm of a choice what tells it from all others, of a loop None; and how
+volatile what decides is."""
+
+
+def _volatility(around: _Around, seen_from: _Around = ()) -> Volatility:
+    """How volatile it is that a text is there, seen from a place: whoever came to an arm shares what stands in it."""
+    shared = 0
+    for one, other in zip(around, seen_from):
+        if one != other or one[0] is None:
+            break
+        shared += 1
+    return max([level for _, level in around[shared:]], default=Volatility.CONSTANT)
 
 
 class Judge:
@@ -219,24 +236,23 @@ def _items(
     parts: Sequence[Part],
     chosen: Mapping[int, int],
     judge: Judge,
-    around: Volatility = Volatility.CONSTANT,
+    around: _Around = (),
     loops: tuple[Loop, ...] = (),
 ) -> list[_Item | Turn | History]:
     items: list[_Item | Turn | History] = []
     for part in parts:
         if isinstance(part, Text):
-            items.append(_Item(part.text, around, None, 0, loops))
+            items.append(_Item(part.text, around, None, loops))
         elif isinstance(part, Hole):
-            items.append(_Item("", around, part, 0, loops))
+            items.append(_Item("", around, part, loops))
         elif isinstance(part, Choice):
-            items.append(_Item("", around, part, 0, loops))
-            inside = max(around, judge(part).volatility)
-            arm = part.arms[chosen.get(id(part), _longest(part))]
-            items += _items(arm, chosen, judge, inside, loops)
+            items.append(_Item("", around, part, loops))
+            number = chosen.get(id(part), _longest(part))
+            inside = (*around, ((id(part), number), judge(part).volatility))
+            items += _items(part.arms[number], chosen, judge, inside, loops)
         elif isinstance(part, Loop):
-            items.append(_Item("", around, part, 0, loops))
-            inside = max(around, judge(part).volatility)
-            items += _items(part.body, chosen, judge, inside, (*loops, part))
+            items.append(_Item("", around, part, loops))
+            items += _items(part.body, chosen, judge, (*around, (None, judge(part).volatility)), (*loops, part))
         else:
             items.append(part)
     return items
@@ -286,27 +302,28 @@ class _Laid:
         return chr(FIRST_MARK + len(self._marks) - 1) + text
 
     def _measure(self, rendered: Rendered, count: Count) -> None:
-        self._stretches: list[tuple[int, Volatility, bool]] = []
-        """Tokens, volatility and whether they are of the newest turn, front to back."""
+        self._stretches: list[tuple[int, _Around, bool]] = []
+        """Tokens, what decides on them, and whether they are of the newest turn, front to back."""
         self._at: list[tuple[_Item, bool, int, int, bool]] = []
         """Items that vary: with whether they are of the newest turn, stretches and tokens ahead, whether one merges."""
         before = 0
-        volatility, is_newest, merges = Volatility.CONSTANT, False, False
+        around: _Around = ()
+        is_newest, merges = False, False
         for part, is_template in rendered:
             if is_template:
-                volatility, is_newest = Volatility.CONSTANT, False
+                around, is_newest = (), False
             for text, mark in _cut(part):
                 behind = None if mark is None else self._marks[mark][0].part
                 if text:
                     tokens, merges = count(text, is_template, isinstance(behind, Hole))
-                    self._stretches.append((tokens, volatility, is_newest))
-                    before += tokens if volatility == Volatility.CONSTANT else 0
+                    self._stretches.append((tokens, around, is_newest))
+                    before += tokens if _volatility(around) == Volatility.CONSTANT else 0
                 if mark is not None:
                     item, is_newest = self._marks[mark]
-                    volatility = item.volatility
+                    around = item.around
                     if item.part is not None:
                         self._at.append((item, is_newest, len(self._stretches), before, merges))
-        self.total = sum([tokens for tokens, level, _ in self._stretches if level == Volatility.CONSTANT])
+        self.total = before
 
     def sights(self) -> list[Sight]:
         sights = []
@@ -318,14 +335,19 @@ class _Laid:
             after = sum(
                 [
                     tokens
-                    for tokens, volatility, newest in self._stretches[ahead:]
-                    if volatility < level and (is_newest or not newest or not self.has_earlier_turns)
+                    for tokens, around, newest in self._stretches[ahead:]
+                    if _volatility(around, item.around) < level
+                    and (is_newest or not newest or not self.has_earlier_turns)
                 ]
             )
+            shared = before
+            if item.around:
+                ahead_of_it = self._stretches[:ahead]
+                shared = sum([tokens for tokens, around, _ in ahead_of_it if not _volatility(around, item.around)])
             entered = part.entered_at if isinstance(part, Hole) else part.at
             sights.append(
-                Sight(part, expression_of(part), found, part.at, entered, item.volatility, is_newest, before, after,
-                      item.loops, merges)
+                Sight(part, expression_of(part), found, part.at, entered, _volatility(item.around), is_newest, before,
+                      shared, after, item.loops, merges)
             )  # fmt: skip
         return sights
 

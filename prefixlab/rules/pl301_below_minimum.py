@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from prefixlab.lint_findings import LintFinding, counted
+from prefixlab.lint_findings import LintFinding
 from prefixlab.lint_rules import Example, Rule
 from prefixlab.misplacement import finding, severity_of
+from prefixlab.number_words import counted
 from prefixlab.template_measures import Measured
 
 FIX = "Put what all requests share first."

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from prefixlab.lint_findings import LintFinding, counted
+from prefixlab.lint_findings import LintFinding
 from prefixlab.lint_rules import Example, Rule
+from prefixlab.number_words import counted
 from prefixlab.template_measures import Measured
 
 FIX = "Move values behind the stable text, or change the budget if the template is meant to be so."
