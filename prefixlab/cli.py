@@ -85,6 +85,15 @@ class _Parser(ArgumentParser):
         raise PrefixlabError(message, f"See {self.prog} --help")
 
 
+def _without_bare_dashes(arguments: Sequence[str]) -> list[str]:
+    """The arguments without `--`: what stands behind it is a path even if it looks like an option."""
+    if "--" not in arguments:
+        return list(arguments)
+    at = arguments.index("--")
+    paths = [os.path.join(os.curdir, one) if one.startswith("-") and one != "-" else one for one in arguments[at + 1 :]]
+    return [*arguments[:at], *paths]
+
+
 def _run(arguments: Sequence[str]) -> int:
     """The exit status. A command is chosen by the first word, so that its options and paths may come in any order."""
     names = command_names()
@@ -93,7 +102,7 @@ def _run(arguments: Sequence[str]) -> int:
         chosen = command(name)
         parser = _Parser(f"prefixlab {name}", chosen.arguments, chosen.work.__doc__)
         chosen.add_options(parser)
-        asked = parser.parse_intermixed_args(rest)
+        asked = parser.parse_intermixed_args(_without_bare_dashes(rest))
         if not getattr(asked, "no_config", True):
             from prefixlab.commands.options_table import with_table
 

@@ -23,24 +23,25 @@ class Destination:
         PrefixlabError: nothing can be written there, or it is one of `logs`, the files that are read.
     """
 
-    def __init__(self, named: str, logs: Sequence[str]) -> None:
+    def __init__(self, named: str, logs: Sequence[str], option: str = "-o") -> None:
         self.named = named
+        self._option = option
         self.is_stdout = named in _STDOUT
         self.is_stream = self.is_stdout
         """Whether it takes bytes as they come; else it is a regular file, there already or not."""
         if self.is_stdout:
             return
         if not named:
-            raise PrefixlabError("-o names no file", "Give a file, or - for standard output")
+            raise PrefixlabError(f"{option} names no file", "Give a file, or - for standard output")
         found = self._found()
         if found is None:
             if named.endswith(os.sep) or not os.path.isdir(os.path.dirname(os.path.realpath(named))):
                 raise PrefixlabError(
-                    f"the folder of {named} does not exist", "Make it first, or give another file to -o"
+                    f"the folder of {named} does not exist", f"Make it first, or give another file to {option}"
                 )
             return
         if stat.S_ISDIR(found.st_mode):
-            raise PrefixlabError(f"{named} is a folder", "Give a file to -o")
+            raise PrefixlabError(f"{named} is a folder", f"Give a file to {option}")
         self.is_stream = not stat.S_ISREG(found.st_mode)
         self.refuse(expand(logs) if logs else ())
 
@@ -52,7 +53,7 @@ class Destination:
         """
         found = None if self.is_stdout else self._found()
         if found is not None and not stat.S_ISCHR(found.st_mode) and any([_is(path, found) for path in read]):
-            raise PrefixlabError(f"{self.named} is one of the files to read", "Give another file to -o")
+            raise PrefixlabError(f"{self.named} is one of the files to read", f"Give another file to {self._option}")
 
     def write(self, document: bytes) -> None:
         """Writes the whole document, or nothing: a file is put in place only when it is complete.
@@ -122,7 +123,7 @@ class Destination:
             raise self._unwritable(error) from error
 
     def _unwritable(self, error: OSError) -> PrefixlabError:
-        return PrefixlabError(f"cannot write {self.named}: {error.strerror}", "Give another file to -o")
+        return PrefixlabError(f"cannot write {self.named}: {error.strerror}", f"Give another file to {self._option}")
 
 
 def write_over(path: str, document: bytes) -> None:

@@ -97,7 +97,7 @@ class Baseline:
         """
         rows = [{**key._asdict(), "count": count} for key, count in sorted(self._known.items())]
         document = {"schema": SCHEMA, "findings": rows}
-        Destination(self._path, list(read_paths)).write(
+        Destination(self._path, list(read_paths), "--write-baseline").write(
             orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
         )
 

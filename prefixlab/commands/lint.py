@@ -85,8 +85,8 @@ def lint(asked: Namespace) -> int:
         block_size=asked.block_size,
         engine_options=options.pairs("--engine-option", asked.engine_option, "KEY=VALUE"),
         offline=asked.offline,
-        select=_codes(asked.select),
-        ignore=_codes(asked.ignore_rules),
+        select=_codes("--select", asked.select),
+        ignore=_codes("--ignore", asked.ignore_rules),
         dialect=asked.dialect,
         search_paths=tuple(asked.search_path),
         jinja_filters=tuple(asked.jinja_filter),
@@ -127,9 +127,12 @@ def _status(asked: Namespace, found: LintReport) -> int:
     return 1 if asked.fail_on != "never" and found.at_least(asked.fail_on) else 0
 
 
-def _codes(said: list[str]) -> tuple[str, ...]:
+def _codes(option: str, said: list[str]) -> tuple[str, ...]:
     """Codes that are given one by one or with commas between them."""
-    return tuple([code.strip() for one in said for code in one.split(",") if code.strip()])
+    codes = tuple([code.strip() for one in said for code in one.split(",") if code.strip()])
+    if said and not codes:
+        raise PrefixlabError(f"{option} names no rule", "prefixlab rules lists them")
+    return codes
 
 
 def _budgets(asked: Namespace) -> dict[str, Mapping[str, int]]:

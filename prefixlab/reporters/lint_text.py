@@ -5,7 +5,7 @@ from __future__ import annotations
 from prefixlab.lint_findings import LintFinding, LintReport
 from prefixlab.number_words import number
 from prefixlab.reporters import lint_wording as wording
-from prefixlab.reporters.neutral import ELLIPSIS, cells, cut, neutral, pad, shown, wrapped
+from prefixlab.reporters.neutral import ELLIPSIS, cells, cut, neutral, pad, shown, shown_end, wrapped
 
 _MOST_TEMPLATES = 30
 _LEAST_AHEAD = 20
@@ -73,7 +73,7 @@ def _quoted(one: LintFinding, width: int) -> list[str]:
 
 def _templates(report: LintReport, width: int) -> list[str]:
     rows = wording.template_rows(report)
-    named = [shown(row[0], width - 2 - 10 * len(wording.template_head(report))) for row in rows[:_MOST_TEMPLATES]]
+    named = [shown_end(row[0], width - 2 - 10 * len(wording.template_head(report))) for row in rows[:_MOST_TEMPLATES]]
     title = wording.template_title(report)
     room = max([cells(name) for name in named] + [len(title) - 2])
     lines = [pad(title, room + 2) + "".join([head.rjust(10) for head in wording.template_head(report)])]

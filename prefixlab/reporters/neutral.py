@@ -93,6 +93,16 @@ def shown(text: str, width: int) -> str:
     return whole if cells(whole) <= width else cut(whole, width - 1) + ELLIPSIS
 
 
+def shown_end(text: str, width: int) -> str:
+    """The same of a path, of which the end tells most: what is left out is at its front."""
+    whole = neutral(text[-(4 * width + 4) :])
+    if cells(whole) <= width and len(text) <= 4 * width + 4:
+        return whole
+    while cells(whole) > width - 1:
+        whole = whole[max((cells(whole) - width + 1) // 2, 1) :]
+    return ELLIPSIS + whole
+
+
 def pad(text: str, width: int) -> str:
     """The text filled up with blanks to `width` cells."""
     return text + " " * (width - cells(text))

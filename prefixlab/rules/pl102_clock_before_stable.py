@@ -15,6 +15,7 @@ from prefixlab.misplacement import finding, misplaced, shown
 from prefixlab.template_measures import Measured
 
 FIX = "Move it behind the stable text; if the model needs only the day, give the day."
+FIX_OF_A_DATE = "Move it behind the stable text, so that a new day ends nothing that is shared."
 
 
 def check(template: Measured) -> Iterator[LintFinding]:
@@ -25,7 +26,7 @@ def check(template: Measured) -> Iterator[LintFinding]:
             template,
             sight,
             f"{shown(sight)} is a {sight.judged.sort} ahead of stable text",
-            FIX,
+            FIX if sight.judged.sort == "clock" else FIX_OF_A_DATE,
         )
 
 
@@ -38,16 +39,18 @@ RULE = Rule(
         "prompt.j2",
         """\
 Current time: {{ now }}
-You are the assistant of a small bookshop. Answer in two sentences, quote the order
-number, and never promise a refund date. If you are unsure, ask one question.
+You are the assistant of a small bookshop. Answer in two
+sentences, quote the order number, and never promise a refund date.
+If you are unsure, ask one question.
 Question: {{ question }}
 """,
     ),
     good=Example(
         "prompt.j2",
         """\
-You are the assistant of a small bookshop. Answer in two sentences, quote the order
-number, and never promise a refund date. If you are unsure, ask one question.
+You are the assistant of a small bookshop. Answer in two
+sentences, quote the order number, and never promise a refund date.
+If you are unsure, ask one question.
 Current time: {{ now }}
 Question: {{ question }}
 """,

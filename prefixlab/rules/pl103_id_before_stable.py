@@ -37,16 +37,18 @@ RULE = Rule(
         "prompt.j2",
         """\
 Request {{ request_id }}
-You are the assistant of a small bookshop. Answer in two sentences, quote the order
-number, and never promise a refund date. If you are unsure, ask one question.
+You are the assistant of a small bookshop. Answer in two
+sentences, quote the order number, and never promise a refund date.
+If you are unsure, ask one question.
 Question: {{ question }}
 """,
     ),
     good=Example(
         "prompt.j2",
         """\
-You are the assistant of a small bookshop. Answer in two sentences, quote the order
-number, and never promise a refund date. If you are unsure, ask one question.
+You are the assistant of a small bookshop. Answer in two
+sentences, quote the order number, and never promise a refund date.
+If you are unsure, ask one question.
 Request {{ request_id }}
 Question: {{ question }}
 """,

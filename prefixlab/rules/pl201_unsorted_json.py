@@ -33,16 +33,18 @@ RULE = Rule(
         "prompt.j2",
         """\
 Settings: {{ settings | tojson(sort_keys=false) }}
-You are the assistant of a small bookshop. Answer in two sentences, quote the order
-number, and never promise a refund date. If you are unsure, ask one question.
+You are the assistant of a small bookshop. Answer in two
+sentences, quote the order number, and never promise a refund date.
+If you are unsure, ask one question.
 """,
     ),
     good=Example(
         "prompt.j2",
         """\
 Settings: {{ settings | tojson }}
-You are the assistant of a small bookshop. Answer in two sentences, quote the order
-number, and never promise a refund date. If you are unsure, ask one question.
+You are the assistant of a small bookshop. Answer in two
+sentences, quote the order number, and never promise a refund date.
+If you are unsure, ask one question.
 """,
     ),
 )

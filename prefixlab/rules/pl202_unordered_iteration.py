@@ -56,15 +56,17 @@ RULE = Rule(
         "prompt.j2",
         """\
 {% for key, value in prefs.items() %}{{ key }}: {{ value }}
-{% endfor %}You are the assistant of a small bookshop. Answer in two sentences, quote the order
-number, and never promise a refund date. If you are unsure, ask one question.
+{% endfor %}You are the assistant of a small bookshop. Answer in two
+sentences, quote the order number, and never promise a refund date.
+If you are unsure, ask one question.
 """,
     ),
     good=Example(
         "prompt.j2",
         """\
-You are the assistant of a small bookshop. Answer in two sentences, quote the order
-number, and never promise a refund date. If you are unsure, ask one question.
+You are the assistant of a small bookshop. Answer in two
+sentences, quote the order number, and never promise a refund date.
+If you are unsure, ask one question.
 {% for key, value in prefs | dictsort %}{{ key }}: {{ value }}
 {% endfor %}""",
     ),

@@ -44,16 +44,18 @@ RULE = Rule(
         "prompt.j2",
         """\
 {% for name, tool in tools.items() %}{{ name }}: {{ tool }}
-{% endfor %}You are the assistant of a small bookshop. Answer in two sentences, quote the order
-number, and never promise a refund date. If you are unsure, ask one question.
+{% endfor %}You are the assistant of a small bookshop. Answer in two
+sentences, quote the order number, and never promise a refund date.
+If you are unsure, ask one question.
 """,
     ),
     good=Example(
         "prompt.j2",
         """\
 {% for name, tool in tools | dictsort %}{{ name }}: {{ tool }}
-{% endfor %}You are the assistant of a small bookshop. Answer in two sentences, quote the order
-number, and never promise a refund date. If you are unsure, ask one question.
+{% endfor %}You are the assistant of a small bookshop. Answer in two
+sentences, quote the order number, and never promise a refund date.
+If you are unsure, ask one question.
 """,
     ),
 )

@@ -1,7 +1,7 @@
 """The stable prefix ends one or two tokens short of a block.
 
 The started block is computed again for every request. A word more in the stable text, or a word less ahead of it, wins
-the whole block. It is looked for only with `--select PL302`.
+the whole block.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ RULE = Rule(
     bad=Example(
         "prompt.j2",
         """\
-You are the assistant of a small bookshop. Answer in two sentences, quote the order
-number, and never promise a refund date. If you are unsure, ask one question. Speak
+You are the assistant of a small bookshop. Answer in two
+sentences, quote the order number, and never promise a refund date.
+If you are unsure, ask one question. Speak
 well of all the other shops.
 {{ question }}
 """,
@@ -42,8 +43,9 @@ well of all the other shops.
     good=Example(
         "prompt.j2",
         """\
-You are the assistant of a small bookshop. Answer in two sentences, quote the order
-number, and never promise a refund date. If you are unsure, ask one question. Speak
+You are the assistant of a small bookshop. Answer in two
+sentences, quote the order number, and never promise a refund date.
+If you are unsure, ask one question. Speak
 well of all the other shops. Be kind to all.
 {{ question }}
 """,

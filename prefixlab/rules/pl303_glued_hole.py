@@ -1,8 +1,7 @@
 """A value is written right behind a letter, digit or blank, so that the last token of the stable text depends on it.
 
 `Order:{{ order }}` and `Order: {{ order }}` both end in a token that merges with the value. A line break between stable
-text and value keeps the boundary. It costs a token, and a block where the boundary is one of blocks. It is looked for
-only with `--select PL303`.
+text and value keeps the boundary. It costs a token, and a block where the boundary is one of blocks.
 """
 
 from __future__ import annotations
@@ -33,16 +32,18 @@ RULE = Rule(
     bad=Example(
         "prompt.j2",
         """\
-You are the assistant of a small bookshop. Answer in two sentences, quote the order
-number, and never promise a refund date. If you are unsure, ask one question.
+You are the assistant of a small bookshop. Answer in two
+sentences, quote the order number, and never promise a refund date.
+If you are unsure, ask one question.
 Question: {{ question }}
 """,
     ),
     good=Example(
         "prompt.j2",
         """\
-You are the assistant of a small bookshop. Answer in two sentences, quote the order
-number, and never promise a refund date. If you are unsure, ask one question.
+You are the assistant of a small bookshop. Answer in two
+sentences, quote the order number, and never promise a refund date.
+If you are unsure, ask one question.
 Question:
 {{ question }}
 """,

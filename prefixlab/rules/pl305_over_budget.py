@@ -62,7 +62,8 @@ RULE = Rule(
         """\
 You are the assistant of a small bookshop.
 Customer: {{ user_name }}
-Answer in two sentences, quote the order number, and never promise a refund date.
+Answer in two sentences, quote the order number, and never promise
+a refund date.
 {{ question }}
 """,
     ),
@@ -70,7 +71,8 @@ Answer in two sentences, quote the order number, and never promise a refund date
         "prompt.j2",
         """\
 You are the assistant of a small bookshop.
-Answer in two sentences, quote the order number, and never promise a refund date.
+Answer in two sentences, quote the order number, and never promise
+a refund date.
 Customer: {{ user_name }}
 {{ question }}
 """,

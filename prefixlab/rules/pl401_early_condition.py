@@ -38,16 +38,19 @@ RULE = Rule(
     bad=Example(
         "prompt.j2",
         """\
-{% if user.is_premium %}You are the premium desk.{% else %}You are the desk.{% endif %}
-You are the assistant of a small bookshop. Answer in two sentences, quote the order
-number, and never promise a refund date. If you are unsure, ask one question.
+{% if user.is_premium %}You are the premium desk.
+{% else %}You are the desk.
+{% endif %}You are the assistant of a small bookshop. Answer in two
+sentences, quote the order number, and never promise a refund date.
+If you are unsure, ask one question.
 """,
     ),
     good=Example(
         "prompt.j2",
         """\
-You are the assistant of a small bookshop. Answer in two sentences, quote the order
-number, and never promise a refund date. If you are unsure, ask one question.
+You are the assistant of a small bookshop. Answer in two
+sentences, quote the order number, and never promise a refund date.
+If you are unsure, ask one question.
 {% if user.is_premium %}This is a premium customer.{% endif %}
 """,
     ),

@@ -78,7 +78,8 @@ _SETTINGS = word_set(
     "format formats limit limits zone timezone unit units type kind style policy policies rule rules label template "
     "instructions instruction schema definition description enabled allowed range window max min field fields column "
     "columns key pattern language locale guidelines example examples header title timeout duration threshold size "
-    "length prefix suffix signature config configuration settings"
+    "length prefix suffix signature config configuration settings "
+    "guide guides manual documentation types kinds styles"
 )
 """Head nouns of settings: what stands before them is what they are about."""
 _SETTINGS_OF_A_USER = word_set(
@@ -97,6 +98,7 @@ _MARKS = word_set("id ids uuid guid token hash sha key number code ref reference
 _IDS_THEMSELVES = word_set("id ids uuid guid")
 _CLOCK_HEADS = word_set("time at hour minute second seconds ms millis epoch")
 _OTHER_TIMES = word_set("response reading delivery opening closing lead run max min")
+_RUNNING = word_set("current now epoch uptime elapsed")
 _COUNTED = word_set("turn turns step steps retry retries attempt attempts iteration iterations message messages")
 _OF_A_PERSON = word_set("name names age city gender birthday plan tier timezone")
 _SPOKEN = word_set("user human customer")
@@ -143,7 +145,7 @@ _NOTHING: _Said = (_V.DEPLOYMENT, "unknown")
 def _by_head(head: str, before: Sequence[str]) -> _Said:
     """What a head noun with the words ahead of it is."""
     around = frozenset(before)
-    if before and before[0] in _DRAWN:
+    if before and before[0] in _DRAWN and (head in _EXAMPLES or head not in _SETTINGS):
         return _V.REQUEST, "random"
     if around & _FOUND:
         return _V.REQUEST, "retrieved"
@@ -215,7 +217,7 @@ def _by_head(head: str, before: Sequence[str]) -> _Said:
 def _clock(around: frozenset[str], head: str) -> _Said:
     if head == "time" and around & _OTHER_TIMES:
         return _SETTING
-    if head in ("second", "seconds", "ms", "minute", "hour") and not around & {"current", "now", "epoch"}:
+    if head in ("second", "seconds", "ms", "minute", "hour") and not around & _RUNNING:
         return _NOTHING
     return _V.REQUEST, "clock"
 
@@ -225,7 +227,7 @@ def _mark(around: frozenset[str], head: str) -> _Said:
     owned: Iterable[tuple[frozenset[str], Volatility, Sort]] = (
         (_OF_REQUEST, _V.REQUEST, "id"),
         (_OF_SESSION, _V.SESSION, "session"),
-        (_OF_USER, _V.USER, "user"),
+        (_OF_USER | {"device"}, _V.USER, "user"),
         (_OF_TENANT, _V.TENANT, "setting"),
         (_OF_DEPLOYMENT, _V.DEPLOYMENT, "setting"),
     )

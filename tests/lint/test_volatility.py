@@ -54,8 +54,8 @@ NAMES = {
         user_name userName username user.name first_name firstName last_name customer_name customer.tier user_id
         userId email user_email phone_number address user_profile profile preferences user.preferences name
         customer_id account_id user.plan account user_language user_timezone user_location user_role customer
-        user_instructions customer_type os_user nickname user_age patient member_since full_name display_name
-        employee_name visitor user_city user_info user_details user_context user.locale birth_date customer_data
+        user_instructions customer_type device_id os_user nickname user_age patient member_since full_name
+        display_name employee_name visitor user_city user_info user_details user_context user.locale birth_date customer_data
     """,
     ("SESSION", "environment"): "git_status git_branch git_diff gitStatus branch_name current_branch",
     ("USER", "environment"): """
@@ -67,6 +67,7 @@ NAMES = {
         organization company brand team_name
     """,
     ("DEPLOYMENT", "any"): """
+        random_seed_policy user_guide user_types user_manual
         bot_name assistant_name agent_name model_name persona_name app_name model product_name version
         app_version date_format dateFormat time_format datetime_format max_time_limit time_limit num_results
         max_results num_documents top_k temperature max_tokens tone language locale style instructions rules
