@@ -55,7 +55,8 @@ NAMES = {
         userId email user_email phone_number address user_profile profile preferences user.preferences name
         customer_id account_id user.plan account user_language user_timezone user_location user_role customer
         user_instructions customer_type device_id os_user nickname user_age patient member_since full_name
-        display_name employee_name visitor user_city user_info user_details user_context user.locale birth_date customer_data
+        display_name employee_name visitor user_city user_info user_details user_context user.locale birth_date
+        customer_data
     """,
     ("SESSION", "environment"): "git_status git_branch git_diff gitStatus branch_name current_branch",
     ("USER", "environment"): """
