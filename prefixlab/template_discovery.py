@@ -8,6 +8,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from prefixlab.contracts import Dialect
+from prefixlab.dialects.documents import document
 from prefixlab.dialects.made_files import makes_another_file
 from prefixlab.errors import PrefixlabError
 from prefixlab.prompt_templates import PromptTemplate
@@ -98,6 +99,9 @@ class TemplateFiles:
                 file = TemplateFile.read(path, folders, own_names, texts)
                 kind = wanted[0] if dialect is not None else next((one for one in wanted if one.recognises(file)), None)
                 if kind is None:
+                    if path.endswith((".json", ".yaml", ".yml")):
+                        # One that does not parse is of no dialect for that reason.
+                        document(file)
                     raise BadTemplate(
                         "is of no template dialect that is known",
                         f"Name one with --dialect: {', '.join(sorted(dialects))}",

@@ -283,3 +283,29 @@ def test_prompt_flow(tmp_path: Path) -> None:
     ]
     alone = written(tmp_path / "elsewhere", "chat.jinja2", text)
     assert alone.dialect == "jinja2"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line", "what"),
+    [
+        ("a.yaml", '- role: system\n  content: "x\n- role: user\n', 4, "quoted scalar of line 2"),
+        ("a.json", '[{"role": "system", "content": "x"}, {"role" "content"}]', 1, "a colon is missing"),
+        (
+            "a.json",
+            '[{"role": "system",\n "content": "hi {{ a "},\n {"role": "user", "content": "{{q}}"}]',
+            2,
+            "Jinja2",
+        ),
+        ("a.yaml", '- role: system\n  content: "hi {{ a "\n- role: user\n  content: "{{q}}"\n', 2, "Jinja2"),
+    ],
+)
+def test_broken_lists_of_messages(tmp_path: Path, name: str, text: str, line: int, what: str) -> None:
+    with pytest.raises(BadTemplate, match=what) as caught:
+        written(tmp_path, name, text)
+    assert caught.value.line == line
+
+
+def test_other_yaml_that_does_not_parse_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text("- role: nginx\n  content: [1\n")
+    assert templates_of(path) == []
