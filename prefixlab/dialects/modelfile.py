@@ -53,7 +53,7 @@ class Modelfile:
         Raises:
             BadTemplate: a text is never closed, or the template cannot be read.
         """
-        found = list(_instructions(file))
+        found = list(instructions(file))
         given = [one for one in found if one.word == "MESSAGE"]
         system = next((one for one in reversed(found) if one.word == "SYSTEM"), None)
         if system is not None:
@@ -68,7 +68,7 @@ class Modelfile:
             yield conversation(file, self.name, entries, given[0].at, "SYSTEM")
 
 
-def _instructions(file: TemplateFile) -> Iterator[_Instruction]:
+def instructions(file: TemplateFile) -> Iterator[_Instruction]:
     """The instructions, as Ollama's parser takes them."""
     text = file.text
     whole = SourceText.of_file(file)
