@@ -7,7 +7,6 @@ import pytest
 from prefixlab.dialects.comment_places import can_be_comment, text_spans
 from prefixlab.template_files import TemplateFile
 
-
 YAML = (
     "# yes\n- role: system\n  content: |  # yes\n    # no\n    {# yes #} no {{! yes }} no\n    {#\n    yes #}\n"
     "  # yes\n- role: user  # yes\n  content: 'a # no'  # yes\n- content: >-\n    # no\n\n    no\n# yes\n"
