@@ -58,6 +58,8 @@ def at_revision(path: str, revision: str) -> Iterator[str]:
             target = Path(made, name)
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(data)
+        # Where the project ends, for paths that lead to folders above.
+        Path(made, "pyproject.toml").touch()
         yield os.path.join(made, inside)
 
 

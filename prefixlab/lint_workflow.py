@@ -110,15 +110,18 @@ def lint(
     checks = Checks(rules, model, engine.granularity, engine.min_tokens, declared, values, settings.budgets)
     touched = None if changed is None else TouchedFindings(changed, checks, settings.diff or "")
     linted = _Linted()
+    whole: list[str] = []
     unread = list(files.unread)
     suppressions, lines = Suppressions(texts), SourceLines()
     for file, dialect in files:
         lines.add(file)
+        found: list[Checked] = []
         try:
-            found = list(checks.of(file, dialect, suppressions))
+            for one in checks.of(file, dialect, suppressions):
+                found.append(one)  # noqa: PERF402 - what came before a fault is kept
+            whole.append(file.path)
         except BadTemplate as error:
             unread.append(error)
-            continue
         linted.add(file.path, found if touched is None else touched.of(file, dialect, found))
     if unread and not (settings.keep_going and settings.write_baseline is None):
         raise unread[0]
@@ -127,7 +130,7 @@ def lint(
     notes = linted.notes
     if values is not None:
         notes += values.notes({one.template.called: one.fit for one in linted.templates if one.fit is not None})
-    if known is not None and changed is None and (gone := known.gone(findings, linted.paths)):
+    if known is not None and changed is None and (gone := known.gone(findings, whole)):
         notes.append(
             f"The baseline knows {counted(gone, 'finding')} that {'is' if gone == 1 else 'are'} gone: write it again."
         )
@@ -175,14 +178,12 @@ class _Linted:
 
     def __init__(self) -> None:
         self.templates: list[Checked] = []
-        self.paths: list[str] = []
         self._from: list[str] = []
         """The file through which each was read."""
         self._at: dict[tuple[str, int, int], int] = {}
 
     def add(self, path: str, found: Sequence[Checked]) -> None:
         """What was found in a file."""
-        self.paths.append(path)
         for one in found:
             template = one.template
             place = (os.path.realpath(template.path), template.at.line, template.at.column)

@@ -8,6 +8,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from prefixlab.contracts import Dialect
+from prefixlab.dialects.documents import document
 from prefixlab.dialects.made_files import makes_another_file
 from prefixlab.errors import PrefixlabError
 from prefixlab.prompt_templates import PromptTemplate
@@ -142,6 +143,9 @@ class _Search:
             recognised = (one for one in self._wanted if one.recognises(file))
             kind = self._wanted[0] if self._dialect is not None else next(recognised, None)
             if kind is None:
+                if path.endswith((".json", ".yaml", ".yml")):
+                    # One that does not parse is of no dialect for that reason.
+                    document(file)
                 raise BadTemplate(
                     "is of no template dialect that is known",
                     f"Name one with --dialect: {', '.join(sorted(self._known))}",
@@ -187,13 +191,13 @@ def _inside(folder: str, exclude: Sequence[str]) -> list[str]:
     return found
 
 
-def read_templates(file: TemplateFile, dialect: Dialect) -> list[PromptTemplate]:
-    """The prompts of a file.
+def read_templates(file: TemplateFile, dialect: Dialect) -> Iterator[PromptTemplate]:
+    """The prompts of a file, one after another: those ahead of one that cannot be read come first.
 
     Raises:
         BadTemplate: it cannot be read as what it is.
     """
     try:
-        return list(dialect.templates(file))
+        yield from dialect.templates(file)
     except RecursionError:
         raise BadTemplate("is nested too deeply", "Correct it, or leave it out", path=file.path) from None

@@ -88,16 +88,35 @@ class TemplateFile:
         """The same place with another text, such as one that a value of the file holds."""
         return TemplateFile(self.path, text, self.roots, self.own_names, self.texts)
 
-    def other(self, name: str) -> TemplateFile | None:
+    def other(self, name: str, *, in_project: bool = False) -> TemplateFile | None:
         """The file that this one calls `name`: beside it, then in its roots; None where there is none.
 
-        A name cannot lead out of these folders.
+        A name cannot lead out of these folders; with `in_project`, not out of the project.
         """
-        for folder in (Path(self.path).parent, *self.roots):
+        own = Path(self.path).parent
+        for folder in (own, *self.roots):
             found = folder / name
             if _is_file_inside(found, folder):
                 return TemplateFile.read(found, self.roots, self.own_names, self.texts)
+        if in_project:
+            found = own / name
+            if any(_is_file_inside(found, folder) for folder in (_project_of(own), *self.roots)):
+                plain = os.path.normpath(found)
+                shown = plain if os.path.realpath(plain) == os.path.realpath(found) else os.fspath(found)
+                return TemplateFile.read(shown, self.roots, self.own_names, self.texts)
         return None
+
+
+_PROJECT_MARKS = (".git", "pyproject.toml")
+
+
+def _project_of(folder: Path) -> Path:
+    """The nearest folder from this one up that is a project's; itself where none is."""
+    whole = Path(os.path.realpath(folder))
+    for one in (whole, *whole.parents):
+        if any((one / mark).exists() for mark in _PROJECT_MARKS):
+            return one
+    return whole
 
 
 def _is_file_inside(path: Path, folder: Path) -> bool:

@@ -99,7 +99,7 @@ class _Fix:
         file = TemplateFile(
             self._file.path, text, self._file.roots, self._file.own_names, {os.path.realpath(self._file.path): text}
         )
-        templates = read_templates(file, self._dialect)
+        templates = list(read_templates(file, self._dialect))
         if len(templates) != 1:
             raise PrefixlabError(
                 f"makes {len(templates)} prompts", "fix moves lines of files that make one", path=file.path

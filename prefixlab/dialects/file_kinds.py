@@ -12,6 +12,7 @@ from prefixlab.template_files import TemplateFile
 
 _LANGCHAIN_TYPES = frozenset({"prompt", "few_shot", "few-shot", "chat", "few_shot_with_templates"})
 _KERNEL_LANGUAGES = frozenset({"semantic-kernel", "handlebars", "liquid", "jinja2"})
+_ROLES = frozenset({"system", "developer", "user", "human", "assistant", "ai", "tool"})
 _CONFIG_NAMES = ("promptfooconfig",)
 _KNOWN: WeakKeyDictionary[TemplateFile, str] = WeakKeyDictionary()
 
@@ -35,7 +36,7 @@ def _kind(file: TemplateFile) -> str:
         return ""
     node = document_or_none(file)
     if node is None:
-        return "messages" if '"role"' in text and '"content"' in text else ""
+        return "messages" if _names_messages(text) else ""
     if is_messages(node):
         return "messages"
     if not node.fields:
@@ -51,6 +52,18 @@ def _kind(file: TemplateFile) -> str:
     if "prompts" in node.fields and ({"providers", "targets", "tests", "scenarios"} & node.fields.keys()):
         return "promptfoo"
     return "messages" if is_messages(node.get("messages")) else ""
+
+
+def _names_messages(text: str) -> bool:
+    """Whether a text that is no document has what messages have: lines of YAML with a role and a content, or the names
+    of JSON.
+    """
+    if '"role"' in text and '"content"' in text:
+        return True
+    fields = [line.lstrip(" -").partition(":") for line in text.splitlines() if ":" in line]
+    return any(name == "content" for name, _, _ in fields) and any(
+        name == "role" and value.strip(" \"'\r") in _ROLES for name, _, value in fields
+    )
 
 
 def _is_langchain(node: Node) -> bool:

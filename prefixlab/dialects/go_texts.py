@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from prefixlab.dialects.embedded import DEEPEST, MOST_PARTS, TextTemplate, too_deep, too_large
+from prefixlab.dialects.go_scopes import Given, Scope, Variable
 from prefixlab.dialects.go_tokens import NotGo, Word, is_text, text_of, words_of
 from prefixlab.dialects.source_text import SourceText, entered
 from prefixlab.dialects.time_formats import of_go
@@ -42,33 +43,59 @@ class _Arm(NamedTuple):
     body: list[_Action]
 
 
-class _Scope(NamedTuple):
-    """What the dot and the variables stand for."""
-
-    dot: str = ""
-    known: Mapping[str, Expression] = {}
-
-
 def go_text(source: SourceText) -> TextTemplate:
     """A text of Go's templates.
 
     Raises:
         BadTemplate: it is none.
     """
-    try:
-        tree = _Tree(source)
-        root = tree.read()
-        parts = _Reading(source, tree.defined).parts(root, _Scope(), 0)
-    except NotGo as error:
-        place = source.place(min(error.at, len(source.text)))
-        raise BadTemplate.at(place, f"is not a Go template: {error}", "Correct it") from None
-    return TextTemplate(tuple(parts), None)
+    return TextTemplate(GoTemplate(source).parts(), None)
+
+
+class GoTemplate:
+    """A text of Go's templates, to be read into parts with what is known of its values."""
+
+    def __init__(self, source: SourceText, functions: Collection[str] | None = None) -> None:
+        """Of a template whose program adds nothing but `functions` to Go's own, every other one is a fault.
+
+        Raises:
+            BadTemplate: it is none.
+        """
+        self._source = source
+        self._tree = _Tree(source, functions)
+        try:
+            self._root = self._tree.read()
+        except NotGo as error:
+            raise self._bad(error) from None
+
+    def _bad(self, error: NotGo) -> BadTemplate:
+        place = self._source.place(min(error.at, len(self._source.text)))
+        return BadTemplate.at(place, f"is not a Go template: {error}", "Correct it")
+
+    @property
+    def fields(self) -> Collection[str]:
+        """Every name of a field that is read anywhere in it."""
+        return self._tree.fields
+
+    def parts(self, given: Given | None = None) -> tuple[Part, ...]:
+        """The parts, for values of which that is known.
+
+        Raises:
+            BadTemplate: it calls what is not there.
+        """
+        try:
+            reading = _Reading(self._source, self._tree.defined)
+            return tuple(reading.parts(self._root, Scope(given or Given()), 0))
+        except NotGo as error:
+            raise self._bad(error) from None
 
 
 class _Tree:
-    def __init__(self, source: SourceText) -> None:
+    def __init__(self, source: SourceText, functions: Collection[str] | None) -> None:
         self._source = source
+        self._functions = None if functions is None else {*functions, *_OWN}
         self.defined: dict[str, list[_Action]] = {}
+        self.fields: set[str] = set()
 
     def read(self) -> list[_Action]:
         text = self._source.text
@@ -105,6 +132,13 @@ class _Tree:
 
     def _action(self, words: list[Word], start: int, body: list[_Action], open_blocks: list[_Action]) -> None:
         first = words[0].text
+        for at, word in enumerate(words):
+            name, *fields = word.text.split(".") if not is_text(word) else ("",)
+            self.fields.update(fields)
+            if self._functions is None or not (name[:1].isalpha() or name[:1] == "_"):
+                continue
+            if name not in self._functions and not (at < 2 and name in _KEYWORDS):
+                raise NotGo(f'function "{name}" not defined', word.start)
         if first not in _KEYWORDS:
             body.append(_Action(start, words))
         elif first in ("if", "range", "with", "define", "block"):
@@ -131,6 +165,8 @@ class _Tree:
             if not open_blocks:
                 raise NotGo("end ends nothing", start)
             open_blocks.pop()
+        else:
+            body.append(_Action(start, keyword=first))
 
 
 class _Reading:
@@ -138,8 +174,10 @@ class _Reading:
         self._source = source
         self._defined = defined
         self._made = 0
+        self._leaves = False
+        """Whether `break` or `continue` was met, so that nothing behind it is rendered."""
 
-    def parts(self, actions: Sequence[_Action], scope: _Scope, depth: int) -> list[Part]:
+    def parts(self, actions: Sequence[_Action], scope: Scope, depth: int) -> list[Part]:
         parts: list[Part] = []
         known = dict(scope.known)
         scope = scope._replace(known=known)
@@ -154,68 +192,110 @@ class _Reading:
                 parts += self._template(action, scope, depth, at)
             elif action.keyword == "block":
                 words = action.words
-                inner = self._operand(words[1:], scope)
-                dot = inner.names[0] if inner.names else ""
-                parts += self.parts(self._defined[text_of(words[0])], _Scope(dot), depth + 1)
+                parts += self.parts(self._defined[text_of(words[0])], self._called(words[1:], scope), depth + 1)
+            elif action.keyword in ("break", "continue"):
+                self._leaves = True
             elif action.keyword:
                 parts += self._block(action, scope, depth, at)
             else:
                 parts += self._output(action, known, scope, at)
+            if self._leaves:
+                break
         return parts
 
-    def _output(self, action: _Action, known: dict[str, Expression], scope: _Scope, at: Place) -> Sequence[Part]:
+    def _output(self, action: _Action, known: dict[str, Variable], scope: Scope, at: Place) -> Sequence[Part]:
         words = action.words
         if len(words) > 2 and words[0].text.startswith("$") and words[1].text in (":=", "="):
-            known[words[0].text] = self._operand(words[2:], scope)
+            name = scope.field(words[2]) if len(words) == 3 else ""
+            known[words[0].text] = Variable(self._operand(words[2:], scope), name, scope.truth(words[2:]))
             return ()
         if len(words) == 1 and is_text(words[0]):
             text = text_of(words[0])
             return (Text(text, at),) if text else ()
-        return (Hole(self._operand(words, scope), at, at),)
+        value = scope.value(words)
+        return (Hole(self._operand(words, scope), at, at),) if value is None else value
 
-    def _template(self, action: _Action, scope: _Scope, depth: int, at: Place) -> Sequence[Part]:
+    def _called(self, words: Sequence[Word], scope: Scope) -> Scope:
+        """What names stand for in a template that is called with these words."""
+        inner = self._operand(words, scope)
+        return scope._replace(dot=inner.names[0] if inner.names else "", known={})
+
+    def _template(self, action: _Action, scope: Scope, depth: int, at: Place) -> Sequence[Part]:
         name = text_of(action.words[0])
         if depth >= DEEPEST:
             raise BadTemplate.at(at, f"the template {name!r} calls itself", "Break the ring")
         found = self._defined.get(name)
         if found is None:
             raise BadTemplate.at(at, f"the template {name!r} is not defined", "Define it in the file")
-        inner = self._operand(action.words[1:], scope)
-        return entered(self.parts(found, _Scope(inner.names[0] if inner.names else ""), depth + 1), at)
+        return entered(self.parts(found, self._called(action.words[1:], scope), depth + 1), at)
 
-    def _block(self, action: _Action, scope: _Scope, depth: int, at: Place) -> Sequence[Part]:
-        """`if`, `range` and `with`, with their else."""
+    def _block(self, action: _Action, scope: Scope, depth: int, at: Place) -> Sequence[Part]:
+        """`if`, `range` and `with`, with their else; of arms only those that can be rendered."""
         arms: list[tuple[Part, ...]] = []
         conditions: list[Expression] = []
+        has_last = False
         for number, arm in enumerate(action.arms):
             keyword = action.keyword if not number else arm.keyword
-            words = arm.words
-            inner = scope
-            names: list[str] = []
-            marks = [one for one, word in enumerate(words) if word.text == ":="]
-            if marks:
-                names = [word.text for word in words[: marks[0]] if word.text.startswith("$")]
-                words = words[marks[0] + 1 :]
+            inner, words = self._arm_scope(arm, keyword, scope)
             condition = self._operand(words, scope) if words else Expression("")
-            conditions += (condition,) if words else ()
-            if names:
-                last = _named(condition, names[-1])
-                inner = inner._replace(
-                    known={**inner.known, names[-1]: last, **{one: Expression(one) for one in names[:-1]}}
-                )
-            if keyword in ("range", "with") and condition.names:
-                inner = inner._replace(dot=condition.names[0])
-            body = tuple(self.parts(arm.body, inner, depth))
+            truth = scope.truth(words) if words else True
+            if truth is False:
+                continue
             if keyword == "range":
-                body = (Loop(condition, at, body),) if body else ()
+                body = self._range(arm, words, condition, inner, depth, at)
+            else:
+                body = tuple(self.parts(arm.body, inner, depth))
+            if truth and not arms:
+                return body
+            self._leaves = False
             arms.append(body)
+            conditions += (condition,) if words else ()
+            if truth:
+                has_last = True
+                break
         if len(action.arms) == 1 and action.keyword == "range":
-            return arms[0]
-        if action.arms[-1].keyword or len(action.arms) == 1:
+            return arms[0] if arms else ()
+        if not has_last:
             arms.append(())
         return (Choice(_union(conditions), at, tuple(arms)),) if any(arms) else ()
 
-    def _operand(self, words: Sequence[Word], scope: _Scope) -> Expression:
+    def _arm_scope(self, arm: _Arm, keyword: str, scope: Scope) -> tuple[Scope, Sequence[Word]]:
+        """What names stand for in an arm, and the words of its condition."""
+        words: Sequence[Word] = arm.words
+        names: list[str] = []
+        marks = [one for one, word in enumerate(words) if word.text == ":="]
+        if marks:
+            names = [word.text for word in words[: marks[0]] if word.text.startswith("$")]
+            words = words[marks[0] + 1 :]
+        condition = self._operand(words, scope) if words else Expression("")
+        field = scope.field(words[0]) if len(words) == 1 else ""
+        inner = scope
+        if names:
+            counters = {one: Variable(Expression(one)) for one in names[:-1]}
+            last = Variable(_named(condition, names[-1]), field)
+            inner = inner._replace(known={**inner.known, names[-1]: last, **counters})
+        if keyword in ("range", "with") and condition.names:
+            inner = inner._replace(dot=condition.names[0])
+        return inner, words
+
+    def _range(
+        self, arm: _Arm, words: Sequence[Word], over: Expression, inner: Scope, depth: int, at: Place
+    ) -> tuple[Part, ...]:
+        """The items that are known one by one, and a loop for the others."""
+        field = over.names[0] if len(words) == 1 and over.names else ""
+        made: list[Part] = []
+        for item in inner.given.items.get(field, ()):
+            values = {**inner.given.values, **{f"{field}.{name}": value for name, value in item.items()}}
+            first = inner._replace(
+                given=inner.given._replace(values=values), in_first_items=inner.in_first_items | {field}
+            )
+            made += self.parts(arm.body, first, depth)
+            self._leaves = False
+        body = tuple(self.parts(arm.body, inner, depth))
+        self._leaves = False
+        return (*made, Loop(over, at, body)) if body else tuple(made)
+
+    def _operand(self, words: Sequence[Word], scope: Scope) -> Expression:
         source = self._source.text[words[0].start : words[-1].end] if words else ""
         if len(words) == 1 and is_text(words[0]):
             return Expression(source, value=text_of(words[0]))
@@ -235,7 +315,8 @@ class _Reading:
                 if root == "$":
                     names[rest or "."] = None
                 elif known is not None:
-                    found.append(known._replace(names=tuple([f"{one}.{rest}" if rest else one for one in known.names])))
+                    held = known.expression
+                    found.append(held._replace(names=tuple([f"{one}.{rest}" if rest else one for one in held.names])))
             elif text.startswith("."):
                 names[".".join([one for one in (scope.dot, text[1:]) if one]) or "."] = None
             elif (text[0].isalpha() or text[0] == "_") and text not in _OWN:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from prefixlab.dialects.embedded import DEEPEST, MOST_PARTS, TextTemplate, too_deep, too_large
+from prefixlab.dialects.handlebars_blocks import check_arguments, shows_keys
 from prefixlab.dialects.handlebars_helpers import BUILT_IN, HANDLEBARS, OF_JSON, Helpers
 from prefixlab.dialects.handlebars_nodes import BlockNode, Call, Literal, Node, Operand, PartialNode, PathTo, TextNode
 from prefixlab.dialects.handlebars_nodes import ValueNode as Value
@@ -120,6 +121,7 @@ class _Reading:
         at = piece.source.place(node.start)
         name = node.call.name.source
         first = node.call.arguments[0] if node.call.arguments else None
+        check_arguments(node, at)
         inverse = tuple(self.parts(piece, node.inverse or (), scope, stack))
         if name in self._helpers.frames:
             return self._frame(piece, node, scope, stack)
@@ -130,6 +132,8 @@ class _Reading:
             if node.is_inverted:
                 body, inverse = inverse, body
             if name == "each":
+                if shows_keys(node):
+                    over = over._replace(orders=tuple(dict.fromkeys([*over.orders, "mapping"])))
                 loop: tuple[Part, ...] = (Loop(over, at, body),) if body else ()
                 return (Choice(over, at, (loop, inverse)),) if inverse else loop
             return (Choice(over, at, (body, inverse)),)
@@ -254,7 +258,14 @@ class _Reading:
         calls = {name: None} if name not in BUILT_IN else {}
         formats: dict[str, None] = {}
         orders: dict[Order, None] = {"json": None} if name in OF_JSON else {}
-        for argument in (*operand.arguments, *[one for _, one in operand.named]):
+        arguments = (*operand.arguments, *[one for _, one in operand.named])
+        if name == "lookup" and len(arguments) == 2 and isinstance(arguments[1], Literal):
+            # With a key that is written out it is the attribute.
+            owner = self._operand(arguments[0], scope)
+            key = str(arguments[1].value)
+            read = [f"{one}.{key}" if one != "this" else key for one in owner.names]
+            return owner._replace(source=operand.source, names=tuple(read))
+        for argument in arguments:
             inner = self._operand(argument, scope)
             names.update(dict.fromkeys(inner.names))
             calls.update(dict.fromkeys(inner.calls))

@@ -42,21 +42,27 @@ class Promptfoo:
         return file.path.endswith(self.endings) and kind_of(file) == "promptfoo"
 
     def templates(self, file: TemplateFile) -> Iterator[PromptTemplate]:
-        """Each prompt that the configuration names.
+        """Each prompt that the configuration names, those first that can be read.
 
         Raises:
-            BadTemplate: it cannot be read, or a file that it names is not there.
+            BadTemplate: one cannot be read, or a file that it names is not there.
         """
         prompts = document(file).get("prompts")
         if prompts is None:
             return
         if prompts.fields and not {"raw", "id", "label"} & prompts.fields.keys():
             # An older form: a mapping of files to labels.
-            for path in prompts.fields:
-                yield from self._named(path, prompts, file)
-            return
-        for one in prompts.items or (prompts,):
-            yield from self._prompt(one, file)
+            found = [self._named(path, prompts, file) for path in prompts.fields]
+        else:
+            found = [self._prompt(one, file) for one in prompts.items or (prompts,)]
+        bad: BadTemplate | None = None
+        for one in found:
+            try:
+                yield from one
+            except BadTemplate as error:
+                bad = bad or error
+        if bad is not None:
+            raise bad
 
     def _prompt(self, node: Node, file: TemplateFile) -> Iterator[PromptTemplate]:
         label = node.text("label")
@@ -90,7 +96,7 @@ class Promptfoo:
         if not names:
             raise bad_shape(f"no file is named {path!r}", "Correct the path", node.at)
         for one in names:
-            other = file.other(one)
+            other = file.other(one, in_project=True)
             if other is None:
                 raise bad_shape(
                     f"the prompt {one!r} is not found",

@@ -42,6 +42,11 @@ class SourceText:
         """The path of the file."""
         return self._lines.path
 
+    @property
+    def span(self) -> tuple[int, int]:
+        """The offsets in the file of its first character and of its end."""
+        return self._offsets[0], self._offsets[-1]
+
     def place(self, offset: int) -> Place:
         """Where in the file a character of the text stands."""
         return self._lines.place(self._offsets[offset])

@@ -58,6 +58,8 @@ def _in_double_braces(text: str) -> list[str]:
         end = text.find("}}", at + 2)
         if end < 0:
             break
+        # Braces that are never closed take none of what stands behind them.
+        at = text.rfind("{{", at, end)
         inner = text[at + 2 : end]
         if "\n" not in inner and '"' not in inner[:2]:
             found.append(inner.strip())

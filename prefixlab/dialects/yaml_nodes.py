@@ -46,6 +46,10 @@ class YamlNodes:
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             what = error.problem or error.context or "it cannot be read"
+            begun = error.context_mark
+            if error.problem and error.context and begun is not None and begun.line != mark.line:
+                # Such as the quote that is never closed.
+                what += f" {error.context} of line {self._source.place(self._offset(begun)).line}"
             raise bad_document("YAML", what, self._source.place(self._offset(mark))) from None
         except yaml.YAMLError as error:
             # What is left is a character that YAML does not take; the error counts bytes.

@@ -21,7 +21,7 @@ _CLOCKS = word_set(
     "current_time currenttime timestamp_now get_current_time gettime isoformat_now moment dayjs utctime unixepoch"
 )
 _CLOCKS_OF = {"time": word_set("time strftime hour hournumber minute second"), "sys": word_set("time")}
-_DATES = word_set("today current_date currentdate date_now get_current_date localdate todays_date")
+_DATES = word_set("yesterdaydate today current_date currentdate date_now get_current_date localdate todays_date")
 _DATES_OF = {"time": word_set("date dayofweek day")}
 _DAYS_OF_CLOCKS = word_set("date today todatestring weekday isoweekday")
 """Methods and filters that leave the day of a time."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from prefixlab.errors import PrefixlabError
+from prefixlab.prompt_templates import PromptTemplate
 from prefixlab.template_files import BadTemplate, TemplateFile
 from tests.dialects.outlines import holes, of_file, outline, places, templates_of, written
 
@@ -283,3 +285,61 @@ def test_prompt_flow(tmp_path: Path) -> None:
     ]
     alone = written(tmp_path / "elsewhere", "chat.jinja2", text)
     assert alone.dialect == "jinja2"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line", "what"),
+    [
+        ("a.yaml", '- role: system\n  content: "x\n- role: user\n', 4, "quoted scalar of line 2"),
+        ("a.json", '[{"role": "system", "content": "x"}, {"role" "content"}]', 1, "a colon is missing"),
+        (
+            "a.json",
+            '[{"role": "system",\n "content": "hi {{ a "},\n {"role": "user", "content": "{{q}}"}]',
+            2,
+            "Jinja2",
+        ),
+        ("a.yaml", '- role: system\n  content: "hi {{ a "\n- role: user\n  content: "{{q}}"\n', 2, "Jinja2"),
+    ],
+)
+def test_broken_lists_of_messages(tmp_path: Path, name: str, text: str, line: int, what: str) -> None:
+    with pytest.raises(BadTemplate, match=what) as caught:
+        written(tmp_path, name, text)
+    assert caught.value.line == line
+
+
+def test_other_yaml_that_does_not_parse_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text("- role: nginx\n  content: [1\n")
+    assert templates_of(path) == []
+
+
+def test_prompts_in_folders_above(tmp_path: Path) -> None:
+    top = tmp_path / "project"
+    for path, text in (("pf/promptfooconfig.yaml", ""), ("msg/desk.txt", "Now {{now}}"), ("../out.txt", "secret")):
+        (top / path).parent.mkdir(parents=True, exist_ok=True)
+        (top / path).write_text(text)
+    config = top / "pf" / "promptfooconfig.yaml"
+
+    def prompts(*names: str, roots: tuple[Path, ...] = ()) -> list[PromptTemplate]:
+        config.write_text("prompts:" + "".join([f"\n  - file://{name}" for name in names]))
+        file = TemplateFile.read(config, roots)
+        (dialect,) = of_file(file)
+        made: list[PromptTemplate] = []
+        with suppress(BadTemplate):
+            for one in dialect.templates(file):
+                made.append(one)  # noqa: PERF402 - what came ahead of the fault
+        return made
+
+    assert prompts("../msg/desk.txt") == []
+    (made,) = prompts("../msg/desk.txt", roots=(top,))
+    assert made.path == str(top / "msg" / "desk.txt")
+    assert made.at.path == made.path
+    (top / "pyproject.toml").touch()
+    (made,) = prompts("../msg/desk.txt")
+    assert outline(made.parts) == ["Now ", "{now}"]
+    assert prompts("../../out.txt") == []
+    (top / "msg" / "link.txt").symlink_to(tmp_path / "out.txt")
+    assert prompts("../msg/link.txt") == []
+    # What is missing does not hide the others.
+    (made,) = prompts("../msg/gone.txt", "../msg/*.txt")
+    assert outline(made.parts) == ["Now ", "{now}"]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from prefixlab.prompt_templates import Text
 from prefixlab.template_files import BadTemplate
 from tests.dialects.outlines import holes, outline, places, templates_of, written
 
@@ -80,7 +81,15 @@ def test_modelfile(tmp_path: Path) -> None:
     (tmp_path / "Modelfile").write_text(MODELFILE)
     template, system = templates_of(tmp_path / "Modelfile")
     assert template.is_chat_template
-    assert places(template) == [(".System", 4, 1), (".Prompt", 5, 1)]
+    # Ollama writes the first exchange, the answer behind a template that has no place for it; then the caller's.
+    assert outline(template.parts) == [
+        "<|system|>\nYou help at {{ not a hole }}.\nHelloHi\nthere\n",
+        ("loop", ".Prompt", ["{.Prompt}"]),
+    ]
+    assert [(one.at.line, one.at.column) for one in template.parts if isinstance(one, Text)] == [
+        *((3, 29), (7, 8), (4, 23), (8, 15), (9, 22), (4, 23)),
+    ]
+    assert places(template) == [(".Prompt", 5, 1)]
     assert not system.is_chat_template
     assert outline(system.parts) == [
         *("@system", "You help at {{ not a hole }}.", "@user", "Hello", "@assistant", "Hi\nthere"),
@@ -93,3 +102,91 @@ def test_a_text_that_is_never_closed(tmp_path: Path) -> None:
     with pytest.raises(BadTemplate, match="SYSTEM is never closed") as caught:
         written(tmp_path, "Modelfile", 'FROM x\nSYSTEM """abc\n')
     assert caught.value.line == 2
+
+
+MESSAGES = (
+    '{{ if .Messages }}{{ with $.System }}<{{ . }}>{{ end }}{{ range .Messages }}{{ if eq .Role "system" }}'
+    "{{ continue }}{{ end }}[{{ .Role }}: {{ .Content }}]{{ end }}{{ else }}{{ .Prompt }}{{ end }}"
+)
+LAST = "{{- $last := eq (len (slice $.Messages $i)) 1 -}}"
+
+
+@pytest.mark.parametrize(
+    ("template", "rest", "parts"),
+    [
+        # Without a system text nobody knows whether there is one.
+        (
+            "{{ if .System }}S {{ .System }} {{ end }}U {{ .Prompt }} A",
+            "",
+            [("choice", ".System", ["S ", "{.System}", " "], []), "U ", ("loop", ".Prompt", ["{.Prompt}", " A"])],
+        ),
+        (
+            "{{ if not .System }}none{{ else }}S {{ .System }} {{ end }}{{ if .Prompt }}U {{ .Prompt }} {{ end }}A",
+            "SYSTEM help",
+            ["S help U ", ("loop", ".Prompt", ["{.Prompt}", " A"])],
+        ),
+        (
+            "{{ .System }}{{ if .Tools }}{{ .Prompt }}!{{ else }}{{ .Prompt }}{{ end }}{{ .Response }}",
+            "SYSTEM help",
+            ["help", ("loop", ".Prompt", [("choice", ".Tools", ["{.Prompt}", "!"], ["{.Prompt}"]), "{.Response}"])],
+        ),
+        # The system text is of the first exchange alone.
+        (
+            "[{{ .System }}|{{ .Prompt }}|{{ .Response }}]",
+            "SYSTEM s\nMESSAGE user q\nMESSAGE user r\nMESSAGE assistant a\nMESSAGE user z",
+            ["[s|q\n\nr|a][|z|][|", ("loop", ".Prompt", ["{.Prompt}", "|", "{.Response}", "]"])],
+        ),
+        # With messages the template is rendered once, and `.System` is all system texts.
+        (
+            MESSAGES,
+            "SYSTEM s\nMESSAGE system t\nMESSAGE user q",
+            ["<s\n\nt>[user: q]", ("loop", ".Messages", ["[", "{.Role}", ": ", "{.Content}", "]"])],
+        ),
+        (
+            "{{ range $i, $m := .Messages }}" + LAST + '{{ $m.Content }}{{ if and (ne .Role "assistant") $last }}'
+            "A{{ else if or .ToolCalls $last }}B{{ else }}C{{ end }}{{ end }}",
+            "MESSAGE user q",
+            ["qC", ("loop", ".Messages", [
+                "{$m.Content}",
+                ("choice", 'and (ne .Role "assistant") $last', ["A"], ["B"], ["C"])])],
+        ),
+    ],
+)  # fmt: skip
+def test_ollama_lays_a_conversation_out(tmp_path: Path, template: str, rest: str, parts: list[object]) -> None:
+    (tmp_path / "Modelfile").write_text(f'FROM x\nTEMPLATE """{template}"""\n{rest}\n')
+    made = templates_of(tmp_path / "Modelfile")[0]
+    assert outline(made.parts) == parts
+    assert made.is_chat_template
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "what"),
+    [
+        ('FROM x\nTEMPLATE """{{ .System }}\n{{ nosuch .Prompt }}"""', 3, 'function "nosuch" not defined'),
+        ("FROM x\nTEMPLATE {{ if upper .System }}a{{ end }}", 2, 'function "upper" not defined'),
+        ('FROM x\nTEMPLATE {{ define "a" }}{{ .Prompt | trim }}{{ end }}', 2, 'function "trim" not defined'),
+        ("FROM x\n\n# SYSTEM\nBLAH x\n", 4, "no instruction of a Modelfile"),
+        ("FROM x\nSYSTEM a\nof two lines\n", 3, "no instruction of a Modelfile"),
+        ("FROM x\nSYSTEM\n", 2, "SYSTEM has no value"),
+        ("FROM x\nMESSAGE bot hi\n", 2, "the role 'bot' is none"),
+        ('FROM x\nSYSTEM "never closed\nhere', 2, "SYSTEM is never closed"),
+    ],
+)
+def test_what_ollama_refuses(tmp_path: Path, text: str, line: int, what: str) -> None:
+    with pytest.raises(BadTemplate, match=what) as caught:
+        written(tmp_path, "Modelfile", text)
+    assert caught.value.line == line
+
+
+def test_texts_of_a_modelfile(tmp_path: Path) -> None:
+    text = (
+        'from x\n  PARAMETER stop "<|end|>"\nLICENSE """a\nBLAH "" b\n"""  \nMESSAGE user "of two\nlines"\r\n'
+        'REQUIRES 0.14.0\nRENDERER r\nPARSER p\nDRAFT d\nADAPTER a\nSYSTEM  a "quoted" word \r\n'
+        'TEMPLATE {{ json .Tools }}{{ currentDate "2006" | printf "%s" }}{{ yesterdayDate }}{{ .Prompt }}'
+    )
+    (tmp_path / "Modelfile").write_bytes(text.encode())
+    template, messages = templates_of(tmp_path / "Modelfile")
+    assert outline(messages.parts) == ["@system", 'a "quoted" word', "@user", "of two\nlines"]
+    assert [call for one in holes(template) for call in one.expression.calls] == [
+        *("json", "currentDate", "yesterdayDate"),
+    ] * 2

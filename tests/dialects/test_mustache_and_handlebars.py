@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from prefixlab.prompt_templates import History
+from prefixlab.prompt_templates import History, Loop, walk
 from prefixlab.template_files import BadTemplate
 from tests.dialects.outlines import holes, outline, places, templates_of, written
 
@@ -205,3 +205,44 @@ def test_dotprompt_as_its_specification_has_it(
     assert outline(made.parts) == parts
     assert made.render is not None
     assert list(made.render({"name": "<b>"})) == [("user", rendered)]
+
+
+def test_what_is_looked_up_by_a_key_that_is_written_out_is_an_attribute(tmp_path: Path) -> None:
+    made = written(tmp_path, "a.hbs", '{{lookup ctx "requestId"}}{{lookup (lookup a "b") "c"}}{{lookup this "d"}}')
+    assert [one.expression.names for one in holes(made)] == [("ctx.requestId",), ("a.b.c",), ("d",)]
+
+
+@pytest.mark.parametrize("name", ["a.hbs", "a.prompt"])
+@pytest.mark.parametrize(
+    ("body", "orders"),
+    [
+        ("{{#each tools}}{{@key}}{{/each}}", [("mapping",)]),
+        ("{{#each tools}}{{#if @key}}x{{/if}}{{/each}}", [("mapping",)]),
+        ("{{#each tools as |tool key|}}{{key}}{{/each}}", [("mapping",)]),
+        ("{{#each a}}{{#each b}}{{@../key}}{{/each}}{{/each}}", [("mapping",), ()]),
+        ("{{#each a}}{{#each b}}{{@key}}{{/each}}{{/each}}", [(), ("mapping",)]),
+        ("{{#each tools}}{{@index}}{{this}}{{/each}}", [()]),
+        ("{{#each tools as |tool index|}}{{index}}{{key}}{{/each}}", [()]),
+    ],
+)
+def test_keys_tell_that_a_mapping_is_gone_through(
+    tmp_path: Path, name: str, body: str, orders: list[tuple[str, ...]]
+) -> None:
+    made = written(tmp_path, name, body)
+    assert [part.over.orders for part in walk(made.parts) if isinstance(part, Loop)] == orders
+
+
+@pytest.mark.parametrize(
+    ("body", "what"),
+    [
+        ("{{#if}}x{{/if}}", "#if requires exactly one argument"),
+        ("{{#unless a b}}x{{/unless}}", "#unless requires exactly one argument"),
+        ("{{#with}}x{{/with}}", "#with requires exactly one argument"),
+        ("{{#if a}}{{else if}}x{{/if}}", "#if requires exactly one argument"),
+        ("{{#each}}x{{/each}}", "#each has nothing to go through"),
+    ],
+)
+def test_blocks_without_their_argument(tmp_path: Path, body: str, what: str) -> None:
+    with pytest.raises(BadTemplate, match=what) as caught:
+        written(tmp_path, "a.hbs", f"Hi\n{body}")
+    assert caught.value.line == 2

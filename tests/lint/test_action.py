@@ -272,8 +272,20 @@ def test_the_hook_takes_templates() -> None:
         "a.prompt",
         "Modelfile",
         "m/Modelfile.q4",
+        "m/a.modelfile",
+        "a.gotmpl",
+        "a.tmpl",
+        "Greet/skprompt.txt",
+        "promptfooconfig.yaml",
+        "evals/promptfooconfig.desk.json",
+        "m/tokenizer_config.json",
+        "m/chat_template.jinja",
     )
     assert all(re.search(hook["files"], path) for path in wanted)
     assert not any(
-        re.search(hook["files"], path) for path in ("a.py", "prompt.yaml", "a.j2.txt", "NotModelfile", "jinja")
+        re.search(hook["files"], path)
+        for path in (
+            *("a.py", "prompt.yaml", "a.j2.txt", "NotModelfile", "jinja", "prompt.txt"),
+            *("Modelfiles", "promptfooconfig.js", "config.json", "myskprompt.txt"),
+        )
     )
