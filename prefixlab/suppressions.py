@@ -89,23 +89,29 @@ def said_in(file: TemplateFile) -> FileComments:
     known = [rule.code for rule in known_rules().values()]
     for comment in comments_of(file):
         for found in _COMMENT.finditer(comment.text):
-            line = file.text.count("\n", 0, comment.at + found.start()) + 1
             if found["pairs"] is not None:
-                volatility |= dict(_declared(found["pairs"], file.path, line))
+                volatility |= dict(_declared(found["pairs"], file, comment.at + found.start("pairs")))
                 continue
             codes = re.findall(r"\w+", (found["codes"] or "").upper())
             none = [code for code in codes if not any(one.startswith(code) for one in known)]
             if none or not codes:
                 what = f"there is no rule {none[0]}" if none else "no rule is named"
+                line = _place(file, comment.at + found.start()).line
                 notes.append(f"{file.path}:{line}: {what}; a comment accepts those that it names: ignore[PL102] why.")
             if codes := [code for code in codes if code not in none]:
                 accepted.append(_Accepted(tuple(codes), None if found["what"] == "ignore-file" else comment.lines))
     return FileComments(tuple(accepted), volatility, tuple(notes))
 
 
-def _declared(pairs: str, path: str, line: int) -> Iterator[tuple[str, Volatility]]:
-    for name, word in _PAIR.findall(pairs):
+def _declared(pairs: str, file: TemplateFile, at: int) -> Iterator[tuple[str, Volatility]]:
+    for pair in _PAIR.finditer(pairs):
+        name, word = pair.groups()
         if word.upper() not in Volatility.__members__:
             scale = ", ".join([one.name.lower() for one in Volatility])
-            raise BadTemplate(f"volatility {name}={word} cannot be", f"Give one of: {scale}", path=path, line=line)
+            place = _place(file, at + pair.start())
+            raise BadTemplate.at(place, f"volatility {name}={word} cannot be", f"Give one of: {scale}")
         yield name, Volatility[word.upper()]
+
+
+def _place(file: TemplateFile, at: int) -> Place:
+    return Place(file.path, file.text.count("\n", 0, at) + 1, at - file.text.rfind("\n", 0, at))

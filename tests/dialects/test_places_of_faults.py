@@ -94,10 +94,10 @@ def _fault(path: Path, marked: str) -> tuple[BadTemplate, tuple[str, int, int]]:
 
 
 def _read(path: Path) -> None:
-    from prefixlab.suppressions import comments_of
+    from prefixlab.suppressions import said_in
 
     file = TemplateFile.read(path)
-    comments_of(file)
+    said_in(file)
     dialect = next(one for one in known_dialects().values() if one.recognises(file))
     list(read_templates(file, dialect))
 

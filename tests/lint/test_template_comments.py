@@ -70,7 +70,7 @@ def test_what_accepts_nothing_is_said(said: str) -> None:
 def test_declarations() -> None:
     comments = Suppressions().of(TemplateFile("a.py", "# prefixlab: volatility a.b=user  c-d=tenant\ns = 'x'\n"))
     assert comments.volatility == {"a.b": Volatility.USER, "c-d": Volatility.TENANT}
-    with pytest.raises(PrefixlabError, match=r"a\.j2:2: volatility a=often cannot be"):
+    with pytest.raises(PrefixlabError, match=r"a\.j2:2:26: volatility a=often cannot be"):
         Suppressions().of(TemplateFile("a.j2", "\n{# prefixlab: volatility a=often #}"))
 
 
