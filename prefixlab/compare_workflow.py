@@ -59,6 +59,7 @@ def compare(before: str, after: str, settings: CompareSettings) -> Comparison:
     Raises:
         PrefixlabError: a side cannot be read, the sides are of two kinds, or a template lacks values.
     """
+    _check(settings)
     kinds = [_kind(path, settings) for path in (before, after)]
     if kinds[0] != kinds[1]:
         raise PrefixlabError(
@@ -81,6 +82,7 @@ def compare_revisions(revisions: str, path: str, settings: CompareSettings) -> C
     Raises:
         PrefixlabError: it is not in a repository, a revision is not known, or the file is not in it.
     """
+    _check(settings)
     first, dots, second = revisions.partition("..")
     second = second.removeprefix(".")
     if not dots or not first:
@@ -128,6 +130,14 @@ def compare_templates(
         sides.append(_of_requests(name, made, settings))
         notes += values.lacks(name, template)
     return _compared(sides[0], sides[1], settings, notes)
+
+
+def _check(settings: CompareSettings) -> None:
+    if settings.by:
+        raise PrefixlabError(
+            f"--by {settings.by[0]} cannot be: compare does not break figures down",
+            "Use audit --by on each side, or compare the requests of one value",
+        )
 
 
 def _compared(before: Side, after: Side, settings: CompareSettings, notes: Sequence[str]) -> Comparison:
@@ -202,7 +212,7 @@ def _of_log(path: str, settings: CompareSettings) -> Side:
 def _side(name: str, what: Literal["template", "log", "run"], report: Report, stable_tokens: int | None = None) -> Side:
     rows: list[Field | Break] = [*report.fields, *report.breaks]
     causes = sorted(rows, key=lambda one: one.rank)
-    return Side(name, what, report.totals, report.warm, report.losses, tuple(causes), stable_tokens)
+    return Side(name, what, report.totals, report.warm, report.losses, tuple(causes), stable_tokens, report.engine)
 
 
 # --- saved runs ---
@@ -236,12 +246,13 @@ def _saved(path: str) -> Side:
         totals, warm = (_of(Totals, run[name]) for name in ("totals", "warm"))
         causes = [*_rows(Field, run["fields"]), *_rows(Break, run["breaks"])]
         losses = _of(Losses, run["losses"])
+        engine = dict(run["engine"])
     except (KeyError, TypeError, ValueError) as error:
         raise PrefixlabError(
             f"is no whole run: {json.dumps(str(error))}", "Save it again with audit --format json", path=path
         ) from None
     causes.sort(key=lambda one: one.rank)
-    return Side(path, "run", totals, warm, losses, tuple(causes))
+    return Side(path, "run", totals, warm, losses, tuple(causes), engine=engine)
 
 
 def _rows(kind: Any, rows: Sequence[Mapping[str, Any]]) -> Iterator[Any]:
