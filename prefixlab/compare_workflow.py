@@ -175,15 +175,31 @@ def _template(path: str, settings: CompareSettings, shown: str = "") -> PromptTe
         [path], dialect=settings.dialect, roots=settings.search_paths, own_names=settings.jinja_filters
     ).whole()
     found = [template for file, dialect in files for template in read_templates(file, dialect)]
+    shown = shown or path
+    names = _names(found, path)
     if settings.prompt is not None:
-        found = [template for template in found if template.name == settings.prompt]
+        chosen = [names[settings.prompt]] if settings.prompt in names else []
+        if not chosen and settings.prompt.isdecimal() and 0 < int(settings.prompt) <= len(found):
+            chosen = [found[int(settings.prompt) - 1]]
+        if not chosen and found:
+            raise PrefixlabError(
+                f"makes no prompt {settings.prompt!r}", f"Choose one with --prompt: {', '.join(names)}", path=shown
+            )
+        found = chosen
     if len(found) == 1:
         return found[0]
-    shown = shown or path
     if not found:
         raise PrefixlabError("makes no prompt", "Give another file", path=shown)
-    names = ", ".join(sorted(template.name or "(without a name)" for template in found))
-    raise PrefixlabError(f"makes {len(found)} prompts", f"Choose one with --prompt: {names}", path=shown)
+    raise PrefixlabError(f"makes {len(found)} prompts", f"Choose one with --prompt: {', '.join(names)}", path=shown)
+
+
+def _names(found: Sequence[PromptTemplate], path: str) -> dict[str, PromptTemplate]:
+    """Prompts of a file by their names, those without one by their own files; by number where that is of several."""
+    called = [one.name or (os.path.basename(one.path) if one.path != path else "") for one in found]
+    return {
+        name if name and not name.isdecimal() and called.count(name) == 1 else str(number): one
+        for number, (name, one) in enumerate(zip(called, found, strict=True), 1)
+    }
 
 
 def _audit_settings(settings: CompareSettings) -> AuditSettings:

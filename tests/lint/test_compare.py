@@ -234,3 +234,28 @@ def test_a_finite_cache_has_figures_of_its_own(clock: Path) -> None:
     assert (warm["cached_tokens"], warm["aligned_tokens"] > 0) == (0, True)
     assert "in a cache of" not in prefixlab("compare", *sides).stdout.decode()
     assert "--by tenant" in refused(*sides, "--by", "tenant")
+
+
+def test_every_prompt_of_a_file_can_be_chosen(clock: Path) -> None:
+    config, values = clock / "promptfooconfig.yaml", clock / "values.jsonl"
+    (clock / "two.txt").write_text(f"One {{{{ now }}}}\n{BODY}\n---\nTwo {{{{ now }}}}\n{BODY}\n")
+    prompts = [
+        f"Zero {{{{ now }}}} {BODY}",
+        {"id": "ours", "label": "bee", "raw": f"{BODY} {{{{ now }}}}"},
+        {"id": "file://after.j2", "label": "late"},
+        "file://before.j2",
+        "file://two.txt",
+    ]
+    config.write_text(json.dumps({"prompts": prompts, "providers": ["openai:gpt-4o"]}))
+    said = refused(config, config, "--values", values)
+    assert "makes 6 prompts. Choose one with --prompt: 1, bee, late, before.j2, 5, 6." in said
+    shared = {}
+    for name in ("1", "bee", "2", "late", "before.j2", "4", "5", "6"):
+        found = pl.compare(config, config, values=values, prompt=name)
+        shared[name] = found.after.stable_tokens
+    assert shared["bee"] == shared["2"]
+    assert shared["before.j2"] == shared["4"]
+    assert len({shared[name] for name in ("1", "bee", "late", "before.j2")}) == 4
+    assert "makes no prompt 'x'. Choose one with --prompt: 1, bee" in refused(
+        config, config, "--values", values, "--prompt", "x"
+    )
