@@ -91,7 +91,10 @@ class Values:
         """
         if template.render is None:
             raise PrefixlabError(
-                "a program would have to run to render this", "Give a template file or logs", path=template.path
+                f"a template of {template.dialect} such as this is read, but its own program would have to run to "
+                "render it with values",
+                "Give --log with requests made of BEFORE, or compare two logs",
+                path=template.path,
             )
         return [_body(template.render(row)) for row in self.rows]
 

@@ -259,3 +259,26 @@ def test_every_prompt_of_a_file_can_be_chosen(clock: Path) -> None:
     assert "makes no prompt 'x'. Choose one with --prompt: 1, bee" in refused(
         config, config, "--values", values, "--prompt", "x"
     )
+
+
+def test_where_the_nearest_request_parts_from_the_template(clock: Path) -> None:
+    texts = ["Hello.", f"Current time: 09:14.\n{BODY.replace('bookshop', 'library')}"]
+    log = clock / "log.jsonl"
+    log.write_text("".join([json.dumps({"prompt": text}) + "\n" for text in texts]))
+    said = refused(clock / "before.j2", clock / "after.j2", "--log", log)
+    assert f"the nearest, {log}:2, parts from it in line 2 of its text, with" in said
+    assert "for an online library" in said
+    assert "for an online bookshop" in said
+
+
+@pytest.mark.parametrize("end", ["\n", ""])
+def test_a_line_break_at_the_end_of_a_logged_text_may_be_there_or_not(clock: Path, end: str) -> None:
+    (clock / "before.j2").write_text(f"Current time: {{{{ now }}}}.\n{BODY}\n")
+    log = clock / "log.jsonl"
+    log.write_text(
+        "".join([json.dumps({"prompt": f"Current time: 09:{n}.\n{BODY}{end}"}) + "\n" for n in (14, 15, 16)])
+    )
+    assert (
+        compared(clock / "before.j2", clock / "after.j2", "--log", log, "--tokenizer", "o200k_base")["verdict"]
+        == "better"
+    )
