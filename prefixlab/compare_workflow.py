@@ -59,6 +59,7 @@ def compare(before: str, after: str, settings: CompareSettings) -> Comparison:
     Raises:
         PrefixlabError: a side cannot be read, the sides are of two kinds, or a template lacks values.
     """
+    _check(settings)
     kinds = [_kind(path, settings) for path in (before, after)]
     if kinds[0] != kinds[1]:
         raise PrefixlabError(
@@ -81,6 +82,7 @@ def compare_revisions(revisions: str, path: str, settings: CompareSettings) -> C
     Raises:
         PrefixlabError: it is not in a repository, a revision is not known, or the file is not in it.
     """
+    _check(settings)
     first, dots, second = revisions.partition("..")
     second = second.removeprefix(".")
     if not dots or not first:
@@ -130,6 +132,14 @@ def compare_templates(
     return _compared(sides[0], sides[1], settings, notes)
 
 
+def _check(settings: CompareSettings) -> None:
+    if settings.by:
+        raise PrefixlabError(
+            f"--by {settings.by[0]} cannot be: compare does not break figures down",
+            "Use audit --by on each side, or compare the requests of one value",
+        )
+
+
 def _compared(before: Side, after: Side, settings: CompareSettings, notes: Sequence[str]) -> Comparison:
     notes = list(notes)
     one, other = before.totals, after.totals
@@ -165,15 +175,31 @@ def _template(path: str, settings: CompareSettings, shown: str = "") -> PromptTe
         [path], dialect=settings.dialect, roots=settings.search_paths, own_names=settings.jinja_filters
     ).whole()
     found = [template for file, dialect in files for template in read_templates(file, dialect)]
+    shown = shown or path
+    names = _names(found, path)
     if settings.prompt is not None:
-        found = [template for template in found if template.name == settings.prompt]
+        chosen = [names[settings.prompt]] if settings.prompt in names else []
+        if not chosen and settings.prompt.isdecimal() and 0 < int(settings.prompt) <= len(found):
+            chosen = [found[int(settings.prompt) - 1]]
+        if not chosen and found:
+            raise PrefixlabError(
+                f"makes no prompt {settings.prompt!r}", f"Choose one with --prompt: {', '.join(names)}", path=shown
+            )
+        found = chosen
     if len(found) == 1:
         return found[0]
-    shown = shown or path
     if not found:
         raise PrefixlabError("makes no prompt", "Give another file", path=shown)
-    names = ", ".join(sorted(template.name or "(without a name)" for template in found))
-    raise PrefixlabError(f"makes {len(found)} prompts", f"Choose one with --prompt: {names}", path=shown)
+    raise PrefixlabError(f"makes {len(found)} prompts", f"Choose one with --prompt: {', '.join(names)}", path=shown)
+
+
+def _names(found: Sequence[PromptTemplate], path: str) -> dict[str, PromptTemplate]:
+    """Prompts of a file by their names, those without one by their own files; by number where that is of several."""
+    called = [one.name or (os.path.basename(one.path) if one.path != path else "") for one in found]
+    return {
+        name if name and not name.isdecimal() and called.count(name) == 1 else str(number): one
+        for number, (name, one) in enumerate(zip(called, found, strict=True), 1)
+    }
 
 
 def _audit_settings(settings: CompareSettings) -> AuditSettings:
@@ -202,7 +228,7 @@ def _of_log(path: str, settings: CompareSettings) -> Side:
 def _side(name: str, what: Literal["template", "log", "run"], report: Report, stable_tokens: int | None = None) -> Side:
     rows: list[Field | Break] = [*report.fields, *report.breaks]
     causes = sorted(rows, key=lambda one: one.rank)
-    return Side(name, what, report.totals, report.warm, report.losses, tuple(causes), stable_tokens)
+    return Side(name, what, report.totals, report.warm, report.losses, tuple(causes), stable_tokens, report.engine)
 
 
 # --- saved runs ---
@@ -236,12 +262,13 @@ def _saved(path: str) -> Side:
         totals, warm = (_of(Totals, run[name]) for name in ("totals", "warm"))
         causes = [*_rows(Field, run["fields"]), *_rows(Break, run["breaks"])]
         losses = _of(Losses, run["losses"])
+        engine = dict(run["engine"])
     except (KeyError, TypeError, ValueError) as error:
         raise PrefixlabError(
             f"is no whole run: {json.dumps(str(error))}", "Save it again with audit --format json", path=path
         ) from None
     causes.sort(key=lambda one: one.rank)
-    return Side(path, "run", totals, warm, losses, tuple(causes))
+    return Side(path, "run", totals, warm, losses, tuple(causes), engine=engine)
 
 
 def _rows(kind: Any, rows: Sequence[Mapping[str, Any]]) -> Iterator[Any]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 from prefixlab.findings import Break, Field, Losses, Totals
 
-Verdict = Literal["better", "same", "worse"]
+Verdict = Literal["better", "same", "worse", "unmeasured"]
+"""The last where a side has no warm request: nothing of it could be reused, whatever it is."""
 Status = Literal["gone", "new", "more", "less", "same"]
 
 
@@ -24,6 +27,8 @@ class Side(NamedTuple):
     """By rank."""
     stable_tokens: int | None = None
     """Of a template: tokens that all renderings begin with."""
+    engine: Mapping[str, Any] = MappingProxyType({})
+    """The engine and what it was given, as a report has it."""
 
 
 class CauseChange(NamedTuple):
@@ -63,17 +68,30 @@ class Comparison:
         """How much more of them the cache as given reuses."""
         return self.after.warm.cached_reuse - self.before.warm.cached_reuse
 
+    @property
+    def decided_by(self) -> Literal["cached_reuse", "raw_reuse"] | None:
+        """The figure that the verdict is by; None where none changed."""
+        if self.verdict not in ("better", "worse"):
+            return None
+        return "cached_reuse" if _counts(self.cached_delta, self.min_delta) else "raw_reuse"
+
 
 def verdict_of(before: Side, after: Side, min_delta: float) -> Verdict:
     """Whether more is reused: by what the cache as given reuses of warm requests, and where that is equal by what is
     shared. A change below `min_delta` is none."""
+    if not before.warm.requests or not after.warm.requests:
+        return "unmeasured"
     for delta in (
         after.warm.cached_reuse - before.warm.cached_reuse,
         after.warm.raw_reuse - before.warm.raw_reuse,
     ):
-        if abs(delta) > 1e-12 and abs(delta) >= min_delta:
+        if _counts(delta, min_delta):
             return "better" if delta > 0 else "worse"
     return "same"
+
+
+def _counts(delta: float, min_delta: float) -> bool:
+    return abs(delta) > 1e-12 and abs(delta) >= min_delta
 
 
 def changes_of(before: Side, after: Side) -> tuple[CauseChange, ...]:

@@ -39,6 +39,14 @@ class BadRecord(PrefixlabError):
     """One record that cannot be used. `--skip-bad` counts it and goes on; without it the run stops."""
 
 
+class MissingValue(PrefixlabError):
+    """Values that lack a variable or a function, which goes by `name`, without which a template cannot be rendered."""
+
+    def __init__(self, name: str, what: str, todo: str, *, path: str | None = None, line: int | None = None) -> None:
+        super().__init__(what, todo, path=path, line=line)
+        self.name = name
+
+
 class MissingExtra(PrefixlabError):
     """A capability whose optional dependency is not installed."""
 

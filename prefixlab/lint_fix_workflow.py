@@ -59,7 +59,10 @@ def fix_findings(paths: Sequence[str], settings: LintSettings, *, clocks: bool =
     trials = _Trials(paths, settings, model)
     fixed, unfixed = [], []
     for finding in before.findings:
-        if finding.code not in _REWRITES or (finding.code == _CLOCK and not clocks):
+        if finding.code not in _REWRITES:
+            continue
+        if finding.code == _CLOCK and not clocks:
+            unfixed.append((finding, "a clock becomes a date with --fix-clocks alone"))
             continue
         try:
             trials.fix(finding)

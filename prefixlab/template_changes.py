@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from prefixlab.errors import PrefixlabError
 from prefixlab.prompt_templates import PLAIN, History, Part, PromptTemplate, Turn
-from prefixlab.records import Chat, Request, Text
-from prefixlab.template_matching import Read, fill, read_back
+from prefixlab.records import Body, Chat, Request, Text
+from prefixlab.template_matching import Reach, Read, fill, reach, read_back
 
 
 def changed_requests(
@@ -38,7 +39,7 @@ def changed_requests(
     if not kept:
         what = "its only request is not" if len(requests) == 1 else f"none of its {len(requests):,} requests is"
         raise PrefixlabError(
-            f"{what} made of {before.path}",
+            f"{what} made of {before.path}{_parting(old, requests, log)}",
             "Give the template that made it as BEFORE, or values with --values",
             path=log,
         )
@@ -53,6 +54,47 @@ def changed_requests(
             "in more than one way. --values has no such doubt."
         )
     return (kept, changed), notes
+
+
+MOST_LOOKED_INTO = 100
+"""Requests among which the one that comes nearest to a template is looked for."""
+
+
+def _parting(old: _Turns, requests: Sequence[Request], log: str) -> str:
+    """Where the request that comes nearest to the template parts from it, with a colon ahead; empty where none does."""
+    near: tuple[Reach, str, Request] | None = None
+    for request in requests[:MOST_LOOKED_INTO]:
+        for role, text in _texts(request.body):
+            for turn, parts in old:
+                if turn == role or PLAIN in (turn, role):
+                    found = reach(parts, text)
+                    if near is None or found.literal > near[0].literal:
+                        near = (found, text, request)
+    if near is None:
+        return ""
+    (_, at, wanted), text, request = near
+    path, line = request.location
+    # From the beginning of the line, which both have, or of the last words of it.
+    ahead = text[text.rfind("\n", 0, at) + 1 : at][-_SHOWN:]
+    has, wants = [
+        json.dumps((ahead + one.partition("\n")[0])[: 2 * _SHOWN], ensure_ascii=False) if ahead + one else "its end"
+        for one in (text[at:], wanted)
+    ]
+    place = f"line {text.count(chr(10), 0, at) + 1} of its text"
+    return f": the nearest, {path or log}:{line}, parts from it in {place}, with {has} where the template has {wants}"
+
+
+_SHOWN = 40
+"""Characters of a text that are quoted."""
+
+
+def _texts(body: Body) -> Iterator[tuple[str, str]]:
+    if isinstance(body, Text):
+        yield PLAIN, body.prompt
+    elif isinstance(body, Chat):
+        for message in body.messages:
+            if isinstance(content := message.get("content"), str):
+                yield str(message.get("role")), content
 
 
 _Turns = list[tuple[str, list[Part]]]
@@ -78,10 +120,10 @@ def _changed(request: Request, old: _Turns, new: _Turns, log: str) -> Request | 
     if isinstance(body, Text):
         if len(old) != 1:
             return None
-        read = _told(read_back(old[0][1], body.prompt), request, log)
+        read, ended = _told(old[0][1], body.prompt, request, log)
         if read is None:
             return None
-        text = _filled(new[0][1], read.found, request, log)
+        text = ended(_filled(new[0][1], read.found, request, log))
         return replace(request, body=replace(body, prompt=text))
     if not isinstance(body, Chat):
         return None
@@ -91,11 +133,12 @@ def _changed(request: Request, old: _Turns, new: _Turns, log: str) -> Request | 
     if places is None:
         return None
     found: dict[Any, Any] = {}
-    for (_, parts), place in zip(old, places, strict=True):
+    endings: dict[str, _Ending] = {}
+    for (role, parts), place in zip(old, places, strict=True):
         if place is None:
             continue
         content = body.messages[place].get("content")
-        read = _told(read_back(parts, content), request, log) if isinstance(content, str) else None
+        read, endings[role] = _told(parts, content, request, log)
         if read is None or any(found.get(key, value) != value for key, value in read.found.items()):
             return None
         found.update(read.found)
@@ -109,7 +152,8 @@ def _changed(request: Request, old: _Turns, new: _Turns, log: str) -> Request | 
             messages += history
             history = []
         if role:
-            messages.append({"role": role, "content": _filled(parts, found, request, log)})
+            text = endings.get(role, str)(_filled(parts, found, request, log))
+            messages.append({"role": role, "content": text})
     return replace(request, body=replace(body, messages=[*messages, *history], content_paths=None))
 
 
@@ -117,10 +161,10 @@ def _in_one_message(request: Request, body: Chat, parts: Sequence[Part], new: _T
     """A template of one text: it made the first message that it can be read back from."""
     for at, message in enumerate(body.messages):
         content = message.get("content")
-        read = _told(read_back(parts, content), request, log) if isinstance(content, str) else None
+        read, ended = _told(parts, content, request, log)
         if read is not None:
             messages = list(body.messages)
-            messages[at] = {**message, "content": _filled(new[0][1], read.found, request, log)}
+            messages[at] = {**message, "content": ended(_filled(new[0][1], read.found, request, log))}
             return replace(request, body=replace(body, messages=messages))
     return None
 
@@ -150,16 +194,34 @@ class _Untold(PrefixlabError):
     """A request whose values cannot be told."""
 
 
-def _told(read: Read | None, request: Request, log: str) -> Read | None:
-    if read is not None and not read.is_unique:
-        path, line = request.location
-        raise _Untold(
-            "the template can have made this prompt in more than one way, so its values cannot be told",
-            "Give the values with --values",
-            path=path or log,
-            line=line,
-        )
-    return read
+_Ending = Callable[[str], str]
+"""What a program does to the end of a rendering."""
+
+
+def _told(parts: Sequence[Part], content: Any, request: Request, log: str) -> tuple[Read | None, _Ending]:
+    """A text read back. A line break at its end may be there or not, for libraries keep it or drop it; the same is to
+    be done to what the new template makes."""
+    if not isinstance(content, str):
+        return None, str
+    ways: list[tuple[str, _Ending]] = [
+        (content, str),
+        (content.removesuffix("\n"), lambda text: f"{text}\n"),
+        (f"{content}\n", lambda text: text.removesuffix("\n")),
+    ]
+    for text, ended in ways:
+        read = read_back(parts, text)
+        if read is None:
+            continue
+        if not read.is_unique:
+            path, line = request.location
+            raise _Untold(
+                "the template can have made this prompt in more than one way, so its values cannot be told",
+                "Give the values with --values",
+                path=path or log,
+                line=line,
+            )
+        return read, ended
+    return None, str
 
 
 def _filled(parts: Sequence[Part], found: Any, request: Request, log: str) -> str:

@@ -17,7 +17,7 @@ from prefixlab.template_discovery import TemplateFiles, read_templates
 from prefixlab.template_files import TemplateFile
 from prefixlab.template_fix_summary import KeptLine, MovedLine, Reuse, TemplateFixSummary
 from prefixlab.template_measures import Judge
-from prefixlab.template_rewriting.diffs import unified
+from prefixlab.template_rewriting.diffs import mark_of, unified
 from prefixlab.template_rewriting.edits import Refused
 from prefixlab.template_rewriting.moved_lines import TemplateLines, same_but_moved
 from prefixlab.template_values import Values
@@ -46,6 +46,14 @@ def is_template(path: str, settings: TemplateFixSettings) -> bool:
         return len(_found(path, settings)) == 1
     except PrefixlabError:
         return False
+
+
+def dialect_of_log(path: str, settings: TemplateFixSettings) -> str | None:
+    """The dialect that a file would be a template of, were it said to be one; None where there is none."""
+    try:
+        return next((dialect.name for _, dialect in _found(path, settings)), None) if os.path.isfile(path) else None
+    except PrefixlabError:
+        return None
 
 
 def fix_template(path: str, settings: TemplateFixSettings, destination: Destination | None) -> TemplateFixSummary:
@@ -143,9 +151,7 @@ class _Fix:
 
     def document(self, path: str) -> bytes:
         """The bytes of the file with the lines moved."""
-        with open(path, "rb") as stream:
-            mark = stream.read(3)
-        return (mark if mark == b"\xef\xbb\xbf" else b"") + self._text.encode()
+        return (mark_of(path) + self._text).encode()
 
     def _linted(self, text: str) -> LintReport:
         return lint([self._file.path], self._lint, self._model, {os.path.realpath(self._file.path): text})
@@ -186,7 +192,12 @@ class _Fix:
                 "it is a part of a JSON string: put it at the end of that string, behind its last \\n, by hand"
             )
         judge = Judge(declared_volatility(self._settings.volatility), {})
-        lines = TemplateLines(self._file.text, self._template, lambda hole: judge(hole).sort == "question")
+        lines = TemplateLines(
+            self._file.text,
+            self._template,
+            lambda hole: judge(hole).sort == "question",
+            lambda hole: judge(hole).sort == "unknown",
+        )
         text = lines.with_moved([one.rendered_at.line for one in chosen])
         try:
             made = self._read(text)

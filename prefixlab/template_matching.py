@@ -8,6 +8,8 @@ same expressions can be filled with what was found, whatever they call.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import islice
+from os.path import commonprefix
 from typing import NamedTuple
 
 from prefixlab.prompt_templates import Choice, Hole, Loop, Part, Text
@@ -48,6 +50,56 @@ def _as_tight(read: Read, best: Read) -> bool:
         return sum(len(value) for value in one.found.values() if isinstance(value, str))
 
     return loose(read) == loose(best)
+
+
+class Reach(NamedTuple):
+    """How far a text can be read as made of parts."""
+
+    literal: int
+    """Characters of the parts' own texts that it has."""
+    at: int
+    """Where the text parts from them."""
+    wanted: str
+    """What the parts have there; empty where they end."""
+
+
+def reach(parts: Sequence[Part], text: str) -> Reach:
+    """How far a text can be read as made of these parts, by the way through them that leads furthest."""
+    ways = [_reached(items, text) for items, _ in islice(_ways(parts), MOST_WAYS)]
+    return max(ways, key=lambda one: one.literal, default=Reach(0, 0, ""))
+
+
+def _reached(items: Sequence[Hashable], text: str) -> Reach:
+    at = literal = 0
+    is_open = False
+    for item in items:
+        if not isinstance(item, str):
+            is_open = True
+            continue
+        found = text.find(item, at) if is_open else at
+        if found < 0 or not text.startswith(item, found):
+            length, found = _beginning(item, text, at) if is_open else (len(_common(item, text[at:])), at)
+            return Reach(literal + length, found + length, item[length:])
+        at = found + len(item)
+        literal += len(item)
+        is_open = False
+    return Reach(literal, len(text) if is_open else at, "")
+
+
+def _beginning(literal: str, text: str, start: int) -> tuple[int, int]:
+    """How much of the beginning of a literal the text has behind a place, and where."""
+    low, high = 0, len(literal)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if text.find(literal[:middle], start) >= 0:
+            low = middle
+        else:
+            high = middle - 1
+    return low, text.find(literal[:low], start)
+
+
+def _common(one: str, other: str) -> str:
+    return commonprefix([one, other])  # noqa: RUF071 - texts, not paths
 
 
 def fill(parts: Sequence[Part], found: Found) -> tuple[str, list[str]]:

@@ -11,10 +11,13 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from prefixlab.errors import PrefixlabError
+from prefixlab.errors import MissingValue, PrefixlabError
 from prefixlab.prompt_templates import PLAIN, Choice, Expression, History, Hole, Loop, Message, Part, PromptTemplate
 from prefixlab.records import TOKEN_BYTES, Body, Chat, Location, Request, Text
 from prefixlab.served_models import ServedModel
+from prefixlab.template_files import BadTemplate
+
+CANNOT = "cannot be rendered with these values: "
 
 _MOST_NAMED = 8
 _OWN_NAMES = frozenset({"", "loop", "this", "caller", "varargs", "kwargs"})
@@ -28,7 +31,10 @@ class Fit(NamedTuple):
     rows: int
     """Rows that have a variable of it; the others are of other templates."""
     lacking: Mapping[str, int]
-    """Variables that it reads whatever the values are, and how many of its rows do not have them."""
+    """Variables that it reads whatever the values are and functions that it calls, and how many of its rows do not
+    have them."""
+    faults: tuple[str, ...] = ()
+    """Why rows do not render that lack nothing."""
 
 
 class Values:
@@ -85,34 +91,43 @@ class Values:
         """
         if template.render is None:
             raise PrefixlabError(
-                "a program would have to run to render this", "Give a template file or logs", path=template.path
+                f"a template of {template.dialect} such as this is read, but its own program would have to run to "
+                "render it with values",
+                "Give --log with requests made of BEFORE, or compare two logs",
+                path=template.path,
             )
         return [_body(template.render(row)) for row in self.rows]
 
     def fit(self, template: PromptTemplate) -> Fit:
         """The template rendered with the rows that are its own.
 
-        Rows of other templates do not count, nor do those without which it does not render for want of a variable.
+        Rows of other templates do not count, nor do those that do not render, for want of a variable or otherwise.
 
         Raises:
-            PrefixlabError: it cannot be rendered, though nothing is lacking.
+            BadTemplate: it does what no values make right.
         """
         needed, read = variables(template)
         own = [row for row in self.rows if not needed or not read.isdisjoint(row)]
         lacking: Counter[str] = Counter()
+        faults: dict[str, None] = {}
         bodies = []
-        for row in own:
+        # Of a template that no row is of it is still found out what no values make right.
+        for row in own or self.rows[:1]:
             lacking.update(needed.difference(row))
             if template.render is None:
                 continue
             try:
-                bodies.append(_body(template.render(row)))
-            except PrefixlabError:
-                absent = read.difference(row)
-                if not absent:
-                    raise
+                body = _body(template.render(row))
+            except BadTemplate:
+                raise
+            except PrefixlabError as error:
+                absent = read.difference(row) | ({error.name} if isinstance(error, MissingValue) else set())
                 lacking.update(absent - needed)
-        return Fit(tuple(bodies), len(own), lacking)
+                if not absent:
+                    faults[error.what.removeprefix(CANNOT)] = None
+            else:
+                bodies += [body] if own else []
+        return Fit(tuple(bodies), len(own), lacking, tuple(faults))
 
     def common_prefix(self, fit: Fit, model: ServedModel) -> int:
         """Tokens that all renderings begin with."""
@@ -140,15 +155,20 @@ class Values:
             notes += self._lacks(name, fit.lacking, fit.rows)
             if (missed := len(self.rows) - len(fit.bodies)) > 0:
                 said = "1 row does" if missed == 1 else f"{missed:,} rows do"
-                notes.append(f"{said} not count for {name}, for want of its variables.")
-        bare = [name for name, fit in fits.items() if not fit.bodies]
-        if bare:
-            named = ", ".join(bare[:_MOST_NAMED]) + (
-                f" and {len(bare) - _MOST_NAMED:,} more" * (len(bare) > _MOST_NAMED)
+                why = f" ({fit.faults[0]})" if fit.faults else ", for want of its variables"
+                notes.append(f"{said} not count for {name}{why}.")
+        bare: dict[str, list[str]] = {}
+        for name, fit in fits.items():
+            if not fit.bodies:
+                bare.setdefault(fit.faults[0] if fit.faults else "", []).append(name)
+        for fault, names in bare.items():
+            named = ", ".join(names[:_MOST_NAMED]) + (
+                f" and {len(names) - _MOST_NAMED:,} more" * (len(names) > _MOST_NAMED)
             )
-            lacking = ", ".join(sorted({one for name in bare for one in fits[name].lacking})[:_MOST_NAMED])
+            lacking = ", ".join(sorted({one for name in names for one in fits[name].lacking})[:_MOST_NAMED])
+            why = "; ".join([*([fault] if fault else []), *([f"lacking: {lacking}"] if lacking else [])])
             notes.append(
-                f"No row of {self.path} renders {named}{f' (lacking: {lacking})' if lacking else ''}: "
+                f"No row of {self.path} renders {named}{f' ({why})' if why else ''}: "
                 "the figures are from the text alone."
             )
         return notes

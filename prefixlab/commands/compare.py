@@ -7,6 +7,7 @@ from argparse import ArgumentParser, Namespace
 
 from prefixlab.commands import Command, options
 from prefixlab.errors import PrefixlabError
+from prefixlab.number_words import counted
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -48,7 +49,9 @@ def compare(asked: Namespace) -> int:
     wanted = 1 if asked.git else 2
     if len(asked.sides) != wanted:
         todo = "Give one template with --git" if asked.git else "Give BEFORE and AFTER"
-        raise PrefixlabError(f"{len(asked.sides)} sides are named", todo)
+        raise PrefixlabError(
+            f"{counted(len(asked.sides), 'side')} {'is' if len(asked.sides) == 1 else 'are'} named", todo
+        )
     destination = Destination(asked.output, [*asked.sides, *[one for one in (asked.values, asked.log) if one]])
     form = options.chosen_form(asked.format, destination, {"json": (".json",), "markdown": (".md",), "text": (".txt",)})
     if asked.git:
@@ -59,6 +62,10 @@ def compare(asked: Namespace) -> int:
         found = redacted(found)
     destination.write(FORMS[form](found, options.terminal_width()))
     sys.stdout.flush()
+    if asked.fail_if and found.verdict == "unmeasured":
+        raise PrefixlabError(
+            "nothing warm could be measured, so --fail-if cannot tell", "Give at least two requests or rows of values"
+        )
     return 1 if asked.fail_if == "worse" and found.verdict == "worse" else 0
 
 

@@ -8,7 +8,7 @@ from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
 from prefixlab.commands import Command, options
-from prefixlab.errors import PrefixlabError
+from prefixlab.errors import BadRecord, PrefixlabError
 
 if TYPE_CHECKING:
     from prefixlab.template_fix_workflow import TemplateFixSettings
@@ -67,8 +67,11 @@ def fix(asked: Namespace) -> int:
         only=tuple(asked.only),
         hides_names=asked.redact,
     )
-    with options.reading(asked) as progress:
-        found = run(log, settings, destination, stdin=sys.stdin.buffer, progress=progress)
+    try:
+        with options.reading(asked) as progress:
+            found = run(log, settings, destination, stdin=sys.stdin.buffer, progress=progress)
+    except BadRecord as error:
+        raise _or_template(error, log, asked) from None
     if asked.redact:
         found = redacted(found)
     found = options.noted(found, asked)
@@ -85,6 +88,17 @@ def _is_template(path: str, asked: Namespace) -> bool:
     from prefixlab.template_fix_workflow import is_template
 
     return is_template(path, _template_settings(asked))
+
+
+def _or_template(error: BadRecord, path: str, asked: Namespace) -> PrefixlabError:
+    """The fault of a log, with what to do if it is meant as a template."""
+    from prefixlab.template_fix_workflow import dialect_of_log
+
+    dialect = None if asked.input_format is not None else dialect_of_log(path, _template_settings(asked))
+    if dialect is None:
+        return error
+    todo = f"{error.todo}. If it is a template: --dialect {dialect}"
+    return PrefixlabError(error.what, todo, path=error.path, line=error.line, column=error.column)
 
 
 def _template_settings(asked: Namespace) -> TemplateFixSettings:

@@ -7,6 +7,7 @@ the same path (resolved) and the same places, and are one.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from glob import glob
 from pathlib import Path
 
@@ -65,7 +66,7 @@ class Promptfoo:
             raise bad
 
     def _prompt(self, node: Node, file: TemplateFile) -> Iterator[PromptTemplate]:
-        label = node.text("label")
+        label = node.text("label") or (node.text("id") if node.get("raw", "prompt") else "")
         if node.fields:
             raw = node.get("raw", "prompt", "id")
             if raw is None:
@@ -74,10 +75,8 @@ class Promptfoo:
         if node.source is None:
             raise bad_shape("a prompt is no text", "Write it as a text or as file://...", node.at)
         text = node.source.text
-        if _is_path(text):
-            yield from self._named(text, node, file)
-        else:
-            yield self._text(node.source, file, label)
+        for made in self._named(text, node, file) if _is_path(text) else (self._text(node.source, file, label),):
+            yield replace(made, name=made.name or label)
 
     def _named(self, name: str, node: Node, file: TemplateFile) -> Iterator[PromptTemplate]:
         """The prompts of the files that a path or a pattern names."""

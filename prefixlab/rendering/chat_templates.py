@@ -209,7 +209,9 @@ class ChatTemplateRenderer:
             )
         except TooMuch as error:
             path, line = request.location
-            raise BadRecord(str(error), f"{CORRECT}, or use --skip-bad", path=path, line=line) from None
+            raise BadRecord(
+                f"the chat template {error}", f"{CORRECT}, or use --skip-bad", path=path, line=line
+            ) from None
         except RecursionError:
             raise self._refusal(request, "it goes too deep") from None
         except NotJson as error:

@@ -41,7 +41,7 @@ class TooMuch(Exception):
     """The allowance is used up."""
 
     def __init__(self) -> None:
-        super().__init__("the chat template takes too many steps or makes too much text")
+        super().__init__("takes too many steps or makes too much text")
 
 
 class Allowance:

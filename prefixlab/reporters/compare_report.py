@@ -17,11 +17,7 @@ from prefixlab.reporters.redaction import stand_in
 
 SCHEMA = "prefixlab.compare/1"
 
-_SAID = {
-    "better": "Better: {after} of a warm prompt can be reused, {before} before.",
-    "worse": "Worse: {after} of a warm prompt can be reused, {before} before.",
-    "same": "No change: {after} of a warm prompt can be reused, {before} before.",
-}
+_WORD = {"better": "Better", "worse": "Worse", "same": "No change"}
 _STATUS = {
     "gone": "costs nothing any more",
     "new": "costs reuse now",
@@ -49,16 +45,57 @@ def text(found: Comparison, width: int) -> bytes:
 
 
 def _answer(found: Comparison) -> str:
+    if found.verdict == "unmeasured":
+        side = found.before if not found.before.warm.requests else found.after
+        wanted = "rows of values" if side.what == "template" else "requests"
+        return (
+            f"Not measured: no {_noun(side)} of {neutral(side.name)} is warm, for none has another before it. "
+            f"Give at least two {wanted}."
+        )
     before, after = found.before.warm, found.after.warm
-    said = _SAID[found.verdict].format(before=percent(before.cached_reuse), after=percent(after.cached_reuse))
-    if found.verdict == "same" and abs(found.cached_delta) > 0:
-        said += f" The difference is below --min-delta {found.min_delta:g}."
+    word = _WORD[found.verdict]
+    if found.decided_by == "raw_reuse":
+        shared = _from_to("is shared with one before it", before.raw_reuse, after.raw_reuse)
+        return f"{word} token by token: {shared} {_reused(found)}"
+    said = f"{word}: {_from_to('can be reused', before.cached_reuse, after.cached_reuse)}"
+    if found.verdict == "same":
+        if abs(found.cached_delta) > 0:
+            said += f" The difference is below --min-delta {found.min_delta:g}."
+        elif not after.cached_tokens and after.raw_shared_tokens:
+            said += f" {_reused(found)}"
     return said
+
+
+def _from_to(what: str, before: float, after: float) -> str:
+    was, now = percent(before), percent(after)
+    # Two shares that are shown as one are told by how far they are apart.
+    apart = f" ({(after - before) * 100:+.1g} points)" if was == now and abs(after - before) > 1e-12 else ""
+    return f"{now} of a warm prompt {what}, {was} before{apart}."
+
+
+def _reused(found: Comparison) -> str:
+    """What is reused of what is shared, and why that is nothing."""
+    before, after = found.before, found.after
+    if before.warm.cached_tokens or after.warm.cached_tokens:
+        return _from_to("can be reused", before.warm.cached_reuse, after.warm.cached_reuse)
+    least, block = after.engine.get("min_tokens"), after.engine.get("block_size")
+    shared = max([side.warm.raw_shared_tokens / side.warm.requests for side in (before, after)])
+    if least and shared < least:
+        why = f"{after.engine.get('name')} caches from {counted(least, 'token')} on"
+    elif not after.warm.aligned_tokens and block:
+        why = f"no whole block of {counted(block, 'token')} is shared"
+    else:
+        why = "the cache given keeps none of it"
+    return f"None of it is reused on either side: {why}."
+
+
+def _noun(side: Side) -> str:
+    return "rendering" if side.what == "template" else "request"
 
 
 def _footing(found: Comparison) -> str:
     requests = found.after.warm.requests
-    noun = "rendering" if found.after.what == "template" else "request"
+    noun = _noun(found.after)
     if not requests:
         return f"No {noun} is warm: none has another before it."
     what = counted(requests, noun)
@@ -73,8 +110,11 @@ def _rows(found: Comparison) -> list[tuple[str, str, str]]:
         ("shared, token by token", _share(before.warm, "raw"), _share(after.warm, "raw")),
         ("reusable in blocks", _share(before.warm, "aligned"), _share(after.warm, "aligned")),
     ]
-    if (before.warm.cached_tokens, after.warm.cached_tokens) != (before.warm.aligned_tokens, after.warm.aligned_tokens):
-        rows.append(("in the cache given", _share(before.warm, "cached"), _share(after.warm, "cached")))
+    if _is_limited(before) or _is_limited(after):
+        sizes = {side.engine.get("cache_tokens") for side in (before, after)}
+        size = sizes.pop() if len(sizes) == 1 else None
+        label = f"in a cache of {counted(size, 'token')}" if size is not None else "in the cache given"
+        rows.append((label, _share(before.warm, "cached"), _share(after.warm, "cached")))
     rows.append(("tokens a prompt", _mean(before.warm), _mean(after.warm)))
     rows.append(("computed a prompt", _computed(before.warm), _computed(after.warm)))
     if before.stable_tokens is not None and after.stable_tokens is not None:
@@ -91,16 +131,24 @@ def _table(found: Comparison) -> list[str]:
     ]
 
 
+def _is_limited(side: Side) -> bool:
+    """Whether a cache can hold less than all that was ever computed."""
+    limits = [side.engine.get(key) for key in ("cache_tokens", "replicas")]
+    return any([each is not None for each in limits]) or side.warm.cached_tokens != side.warm.aligned_tokens
+
+
 def _share(totals: Totals, name: str) -> str:
+    if not totals.requests:
+        return "-"
     return percent(getattr(totals, f"{name}_reuse"))
 
 
 def _mean(totals: Totals) -> str:
-    return f"{totals.prompt_tokens / totals.requests:,.1f}" if totals.requests else "0"
+    return f"{totals.prompt_tokens / totals.requests:,.1f}" if totals.requests else "-"
 
 
 def _computed(totals: Totals) -> str:
-    return f"{(totals.prompt_tokens - totals.cached_tokens) / totals.requests:,.1f}" if totals.requests else "0"
+    return f"{(totals.prompt_tokens - totals.cached_tokens) / totals.requests:,.1f}" if totals.requests else "-"
 
 
 def _change(change: CauseChange, show: Callable[[str], str]) -> str:
@@ -150,6 +198,7 @@ def json(found: Comparison, width: int) -> bytes:
         },
         "fields": [_row(change) for change in found.changes],
         "verdict": found.verdict,
+        "decided_by": found.decided_by,
         "min_delta": found.min_delta,
         "notes": list(found.notes),
     }
@@ -164,6 +213,7 @@ def _side(side: Side) -> dict[str, Any]:
         "warm": totals_document(side.warm),
         "losses": side.losses._asdict(),
         "stable_tokens": side.stable_tokens,
+        "engine": dict(side.engine),
     }
 
 

@@ -34,11 +34,23 @@ class _Message(NamedTuple):
     parts: Sequence[Part]
 
 
+def _role(message: _Message) -> str:
+    first = message.parts[0] if message.parts else None
+    return first.role if isinstance(first, Turn) else ""
+
+
 class TemplateLines:
     """The lines of a template, and where each can go."""
 
-    def __init__(self, text: str, template: PromptTemplate, is_question: Callable[[Hole], bool]) -> None:
-        """
+    def __init__(
+        self,
+        text: str,
+        template: PromptTemplate,
+        is_question: Callable[[Hole], bool],
+        may_be_question: Callable[[Hole], bool] = lambda hole: False,
+    ) -> None:
+        """`may_be_question` is asked of the last value of the newest turn, where nothing else is the question.
+
         Raises:
             Refused: the template's lines cannot be told.
         """
@@ -47,6 +59,7 @@ class TemplateLines:
         self.lines = text.split("\n")
         self._template = template
         self._is_question = is_question
+        self._may_be_question = may_be_question
         self._regions = _regions(text, template)
         self._messages = self._found()
 
@@ -198,11 +211,12 @@ class TemplateLines:
     def _target(self, line: int, message: _Message, wanted: Collection[int]) -> int:
         """The line ahead of which a line goes: the question's, or the one behind the message."""
         target = message.end
-        asked = [
-            hole.entered_at.line
-            for hole in message.parts
-            if isinstance(hole, Hole) and hole.entered_at.line > line and self._is_question(hole)
-        ]
+        holes = [hole for hole in message.parts if isinstance(hole, Hole)]
+        questions = [hole for hole in holes if self._is_question(hole)]
+        if not questions and self._is_newest(message):
+            last = [hole for hole in holes if hole.entered_at.line not in wanted][-1:]
+            questions = [hole for hole in last if self._may_be_question(hole)]
+        asked = [one.entered_at.line for one in questions if one.entered_at.line > line]
         if asked:
             behind = sum([len(self._plain(one)) for one in range(asked[0] + 1, message.end)])
             between = sum([len(self._plain(one)) for one in range(line + 1, asked[0])])
@@ -219,6 +233,11 @@ class TemplateLines:
             if start < target <= end:
                 raise Refused(f"it would come to stand inside `{word}`")
         return target
+
+    def _is_newest(self, message: _Message) -> bool:
+        """Whether it is what the user said last, or a prompt without roles."""
+        ends = [one for one in self._messages if not _role(one) or _role(one) == "user"]
+        return bool(ends) and message is ends[-1]
 
     def _is_heading(self, target: int, asked: Sequence[int]) -> bool:
         """Whether the line ahead of a target belongs to it: a heading of the question, or the tag around it."""

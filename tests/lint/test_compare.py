@@ -171,7 +171,7 @@ def test_what_cannot_be_compared(clock: Path) -> None:
     before, after, values = clock / "before.j2", clock / "after.j2", clock / "values.jsonl"
     assert "--values" in refused(before, after)
     assert "no such file" in refused(before, clock / "none.j2", "--values", values)
-    assert "1 sides are named" in refused(before)
+    assert "1 side is named" in refused(before)
     (clock / "empty.jsonl").write_text("")
     assert "has no values" in refused(before, after, "--values", clock / "empty.jsonl")
     (clock / "bad.jsonl").write_text('{"now": 1}\n[1]\n')
@@ -188,3 +188,97 @@ def test_from_python(clock: Path) -> None:
     assert round(found.raw_delta, 3) == 0.822
     with pytest.raises(PrefixlabError, match="no option 'valves'"):
         pl.compare(clock / "before.j2", clock / "after.j2", valves=1)
+
+
+def test_a_verdict_by_what_is_shared_says_so_and_names_the_minimum(clock: Path) -> None:
+    sides = [str(clock / "before.j2"), str(clock / "after.j2"), "--values", str(clock / "values.jsonl")]
+    said = " ".join(prefixlab("compare", *sides, "--engine", "openai-gpt-4o").stdout.decode().split())
+    assert said.startswith(
+        "Better token by token: 95.6 % of a warm prompt is shared with one before it, 13.3 % before. "
+        "None of it is reused on either side: openai-gpt-4o caches from 1,024 tokens on."
+    )
+    found = compared(*sides, "--engine", "openai-gpt-4o")
+    assert (found["verdict"], found["decided_by"], found["after"]["engine"]["min_tokens"]) == (
+        "better",
+        "raw_reuse",
+        1024,
+    )
+    said = prefixlab("compare", *sides, "--block-size", "128").stdout.decode()
+    assert "no whole block of 128 tokens is shared" in " ".join(said.split())
+    assert compared(*sides)["decided_by"] == "cached_reuse"
+
+
+def test_where_nothing_is_warm_nothing_is_measured(clock: Path) -> None:
+    (clock / "one.jsonl").write_text('{"now": "09:14"}\n')
+    sides = [str(clock / "before.j2"), str(clock / "after.j2"), "--values", str(clock / "one.jsonl")]
+    ran = prefixlab("compare", *sides)
+    assert (ran.returncode, ran.stdout.decode().startswith("Not measured: no")) == (0, True)
+    assert compared(*sides)["verdict"] == "unmeasured"
+    ran = prefixlab("compare", *sides, "--fail-if", "worse")
+    assert (ran.returncode, "Not measured" in ran.stdout.decode()) == (2, True)
+    assert "nothing warm could be measured" in ran.stderr.decode()
+
+
+def test_a_finite_cache_has_figures_of_its_own(clock: Path) -> None:
+    rows = [{"now": f"09:{minute}", "user": user} for minute in range(10, 16) for user in ("Ann", "Bo")]
+    (clock / "values.jsonl").write_text("".join([json.dumps(row) + "\n" for row in rows]))
+    (clock / "after.j2").write_text(f"{{{{ user }}}}\n{BODY}\nCurrent time: {{{{ now }}}}.")
+    sides = [str(clock / "before.j2"), str(clock / "after.j2"), "--values", str(clock / "values.jsonl")]
+    for form, row in (("text", "in a cache of 48 tokens"), ("markdown", "| in a cache of 48 tokens |")):
+        said = prefixlab("compare", *sides, "--cache-tokens", "48", "--format", form).stdout.decode()
+        assert row in said
+    found = compared(*sides, "--cache-tokens", "48")
+    assert found["after"]["engine"]["cache_tokens"] == 48
+    warm = found["after"]["warm"]
+    # Two users in turn, of whom the cache holds one: the audit of the renderings says the same.
+    assert (warm["cached_tokens"], warm["aligned_tokens"] > 0) == (0, True)
+    assert "in a cache of" not in prefixlab("compare", *sides).stdout.decode()
+    assert "--by tenant" in refused(*sides, "--by", "tenant")
+
+
+def test_every_prompt_of_a_file_can_be_chosen(clock: Path) -> None:
+    config, values = clock / "promptfooconfig.yaml", clock / "values.jsonl"
+    (clock / "two.txt").write_text(f"One {{{{ now }}}}\n{BODY}\n---\nTwo {{{{ now }}}}\n{BODY}\n")
+    prompts = [
+        f"Zero {{{{ now }}}} {BODY}",
+        {"id": "ours", "label": "bee", "raw": f"{BODY} {{{{ now }}}}"},
+        {"id": "file://after.j2", "label": "late"},
+        "file://before.j2",
+        "file://two.txt",
+    ]
+    config.write_text(json.dumps({"prompts": prompts, "providers": ["openai:gpt-4o"]}))
+    said = refused(config, config, "--values", values)
+    assert "makes 6 prompts. Choose one with --prompt: 1, bee, late, before.j2, 5, 6." in said
+    shared = {}
+    for name in ("1", "bee", "2", "late", "before.j2", "4", "5", "6"):
+        found = pl.compare(config, config, values=values, prompt=name)
+        shared[name] = found.after.stable_tokens
+    assert shared["bee"] == shared["2"]
+    assert shared["before.j2"] == shared["4"]
+    assert len({shared[name] for name in ("1", "bee", "late", "before.j2")}) == 4
+    assert "makes no prompt 'x'. Choose one with --prompt: 1, bee" in refused(
+        config, config, "--values", values, "--prompt", "x"
+    )
+
+
+def test_where_the_nearest_request_parts_from_the_template(clock: Path) -> None:
+    texts = ["Hello.", f"Current time: 09:14.\n{BODY.replace('bookshop', 'library')}"]
+    log = clock / "log.jsonl"
+    log.write_text("".join([json.dumps({"prompt": text}) + "\n" for text in texts]))
+    said = refused(clock / "before.j2", clock / "after.j2", "--log", log)
+    assert f"the nearest, {log}:2, parts from it in line 2 of its text, with" in said
+    assert "for an online library" in said
+    assert "for an online bookshop" in said
+
+
+@pytest.mark.parametrize("end", ["\n", ""])
+def test_a_line_break_at_the_end_of_a_logged_text_may_be_there_or_not(clock: Path, end: str) -> None:
+    (clock / "before.j2").write_text(f"Current time: {{{{ now }}}}.\n{BODY}\n")
+    log = clock / "log.jsonl"
+    log.write_text(
+        "".join([json.dumps({"prompt": f"Current time: 09:{n}.\n{BODY}{end}"}) + "\n" for n in (14, 15, 16)])
+    )
+    assert (
+        compared(clock / "before.j2", clock / "after.j2", "--log", log, "--tokenizer", "o200k_base")["verdict"]
+        == "better"
+    )

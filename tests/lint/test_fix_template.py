@@ -42,6 +42,16 @@ MOVED = {
         f"Time: {{{{ now() }}}}\n{RULES}Question: {{{{ question }}}}\nAnswer:",
         f"{RULES}Time: {{{{ now() }}}}\nQuestion: {{{{ question }}}}\nAnswer:",
     ),
+    "ahead of the last value, which is the question where none is called so": (
+        "p.j2",
+        f"Time: {{{{ now() }}}}\n{RULES}Q: {{{{ q }}}}\n",
+        f"{RULES}Time: {{{{ now() }}}}\nQ: {{{{ q }}}}\n",
+    ),
+    "behind a mark of the byte order": (
+        "p.j2",
+        f"\ufeffTime: {{{{ now() }}}}\n{RULES}",
+        f"\ufeff{RULES}Time: {{{{ now() }}}}\n",
+    ),
     "what differs least stands first": (
         "p.j2",
         f"Request {{{{ request_id }}}}\nUser: {{{{ user_name }}}}\n{RULES}{{{{ question }}}}\n",
@@ -184,6 +194,10 @@ def test_templates_and_logs_are_told_apart(tmp_path: Path) -> None:
     refused = prefixlab("fix", str(source), "--no-config")
     assert (refused.returncode, b"is of python, where fix moves nothing" in refused.stderr) == (2, True)
     assert prefixlab("fix", str(tmp_path / "p.j2")).returncode == 2
+    listed = tmp_path / "desk.json"
+    listed.write_text(json.dumps([{"role": "system", "content": f"Time: {{{{ now }}}} {RULES}"}]))
+    refused = prefixlab("fix", str(listed), "--no-config")
+    assert (refused.returncode, b"If it is a template: --dialect messages." in refused.stderr) == (2, True)
 
 
 def test_never_in_place(tmp_path: Path) -> None:

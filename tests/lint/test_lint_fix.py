@@ -301,3 +301,10 @@ def test_other_lines_are_what_they_were(tmp_path: Path, seed: int) -> None:
     path.write_bytes((end.join([bad for bad, _ in lines]) + end + RULES * 3).encode())
     data, _ = fixed(path)
     assert data.decode() == end.join([good for _, good in lines]) + end + RULES * 3
+
+
+def test_a_clock_that_is_left_has_its_reason(tmp_path: Path) -> None:
+    path = tmp_path / "p.j2"
+    path.write_text(f'{{{{ strftime_now("%H:%M") }}}}\n{"Answer in two sentences, and be kind to all. " * 5}')
+    found = prefixlab("lint", str(path), "--fix", "--dry-run", "--no-config")
+    assert b"PL102 is not fixed: a clock becomes a date with --fix-clocks alone." in found.stderr

@@ -9,7 +9,7 @@ import pytest
 from prefixlab.dialects import jinja2 as dialect
 from prefixlab.prompt_templates import Part
 from prefixlab.template_files import TemplateFile
-from prefixlab.template_matching import fill, key_of, read_back
+from prefixlab.template_matching import fill, key_of, reach, read_back
 from tests.lint.random_templates import random_template
 from tests.lint.test_static_and_dynamic import rendered, written
 
@@ -92,3 +92,17 @@ def test_a_choice_with_many_conditions_ends() -> None:
 def test_expressions_are_the_same_whatever_blanks_they_have() -> None:
     one, other = parts_of("{{ now( ) }}"), parts_of("{{now( )}}")
     assert [key_of(part) for part in one] == [key_of(part) for part in other]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("template", "text", "reached", "wanted"),
+    [
+        ("Time: {{ now }}\nBe kind.", "Time: 10:00\nBe brief.", len("Time: 10:00\nBe "), "kind."),
+        ("Time: {{ now }}\nBe kind.", "T: 10:00\nBe kind.", 1, "ime: "),
+        ("Be kind.", "Be kind. And brief.", len("Be kind."), ""),
+        ("A{% if b %} bee{% endif %}.", "A bed.", len("A be"), "e."),
+    ],
+)
+def test_how_far_a_text_is_made_of_a_template(template: str, text: str, reached: int, wanted: str) -> None:
+    found = reach(parts_of(template), text)
+    assert (found.at, found.wanted) == (reached, wanted)
