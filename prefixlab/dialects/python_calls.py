@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 
+from prefixlab.dialects.few_shot_templates import few_shot_template
 from prefixlab.dialects.python_arguments import Call
 from prefixlab.dialects.python_branches import one_of
 from prefixlab.dialects.python_classes import ClassReading
@@ -118,7 +119,7 @@ class CallReading(ClassReading):
         if owner is not None and not isinstance(owner, Imported):
             made = self._method(owner, method, call, names)
         else:
-            made = template_call(call, self._file) or known_call(call)
+            made = template_call(call, self._file) or few_shot_template(call, self._file) or known_call(call)
         if isinstance(made, TemplateValue):
             self._watch_template(made)
         if call.name == "random.shuffle" and node.args:

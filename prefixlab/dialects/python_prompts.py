@@ -173,6 +173,7 @@ class PromptReading:
         self._templates[template.at] = (name, template)
         if template.kind == "chat":
             self._use(template.messages)
+        self._use(template.made_of)
 
     def _use(self, values: Sequence[Value], depth: int = 0) -> None:
         """Template objects, and the templates of messages, in other prompts are none of their own."""

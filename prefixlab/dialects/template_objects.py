@@ -6,6 +6,7 @@ Follows langchain-core 1 and Jinja2 3.1.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -51,6 +52,7 @@ ROLES = {
 
 _PLACEHOLDER = ("placeholder", "MessagesPlaceholder")
 _MESSAGES = frozenset({"SystemMessage", "HumanMessage", "AIMessage", "ToolMessage", "FunctionMessage"})
+_WITH_ROLE = ("ChatMessage", "Message", "ChatCompletionMessage")
 _MESSAGE_TEMPLATES = frozenset(
     {
         "SystemMessagePromptTemplate",
@@ -69,7 +71,7 @@ def template_call(call: Call, file: TemplateFile) -> Value | None:
     cls = owner.rpartition(".")[2] if method.startswith("from_") else method
     if cls in _MESSAGES:
         return MessageValue(ROLES[cls], call.argument(0, "content") or TextValue(()), call.at)
-    if method in ("ChatMessage", "Message", "ChatCompletionMessage") and "role" in call.named:
+    if (method in _WITH_ROLE or method.endswith("MessageParam")) and "role" in call.named:
         content = call.argument(1, "content", "blocks") or TextValue(())
         return MessageValue(call.named["role"], content, call.at)
     if cls == "MessagesPlaceholder":
@@ -130,7 +132,8 @@ def _gap(hole: Hole, at: Place, entered_at: Place) -> Gap:
     return Gap(expression, at, entered_at, is_plain=is_plain)
 
 
-def _format_of(call: Call) -> str:
+def format_of(call: Call) -> str:
+    """The format that a template of LangChain says it has."""
     return constant_text(call.named.get("template_format")) or "f-string"
 
 
@@ -140,15 +143,15 @@ def _chat(call: Call, file: TemplateFile, is_template: bool) -> Value | None:
         given = Items((given,))
     if not isinstance(given, Items):
         return None
-    kind = _format_of(call)
+    kind = format_of(call)
     messages = [_message(one, kind, call, file) for one in given.items]
     made = TemplateValue("chat", tuple(messages), call.at)
-    return partially(made, _variables(call.named.get("partial_variables")), call)
+    return partially(made, variables(call.named.get("partial_variables")), call)
 
 
 def _message(value: Value, kind: str, call: Call, file: TemplateFile) -> Value:
     if isinstance(value, TextValue):
-        return MessageValue("user", _read_text(value, kind, call, file), value_at(value, call))
+        return MessageValue("user", read_text(value, kind, call, file), value_at(value, call))
     role: Value | str | None = None
     content: Value | None = None
     at = call.at
@@ -182,7 +185,7 @@ def _message(value: Value, kind: str, call: Call, file: TemplateFile) -> Value:
         return Spread(Opaque(Expression(name, (name,)), at, None, True))
     shown: Value | str = ROLES.get(word, word) if word else role
     if isinstance(content, TextValue):
-        content = _read_text(content, kind, call, file)
+        content = read_text(content, kind, call, file)
     elif isinstance(content, Items):
         content = Items(tuple([_block(one, kind, call, file) for one in content.items]))
     return MessageValue(shown, content, at)
@@ -190,7 +193,7 @@ def _message(value: Value, kind: str, call: Call, file: TemplateFile) -> Value:
 
 def _block(value: Value, kind: str, call: Call, file: TemplateFile) -> Value:
     text = value.get("text") if isinstance(value, Dictionary) else value
-    return _read_text(text, kind, call, file) if isinstance(text, TextValue) else value
+    return read_text(text, kind, call, file) if isinstance(text, TextValue) else value
 
 
 def value_at(value: Value | str, call: Call) -> Place:
@@ -203,20 +206,20 @@ def value_at(value: Value | str, call: Call) -> Place:
 
 def _text_template(call: Call, cls: str, file: TemplateFile) -> Value | None:
     text = call.argument(0, "template", "prompt")
-    unread = constant_text(text) if _format_of(call) == "jinja2" else None
+    unread = constant_text(text) if format_of(call) == "jinja2" else None
     if isinstance(text, TemplateValue):
         text = text.messages[0]
     elif isinstance(text, TextValue):
-        text = _read_text(text, _format_of(call), call, file)
+        text = read_text(text, format_of(call), call, file)
     if not isinstance(text, TextValue):
         return None
     kind = "message" if cls in _MESSAGE_TEMPLATES else "text"
     role = constant_text(call.named.get("role")) or "user"
     made = TemplateValue(kind, (text,), call.at, ROLES.get(cls, role), unread if kind == "text" else None)
-    return partially(made, _variables(call.named.get("partial_variables")), call)
+    return partially(made, variables(call.named.get("partial_variables")), call)
 
 
-def _read_text(text: TextValue, kind: str, call: Call, file: TemplateFile) -> TextValue:
+def read_text(text: TextValue, kind: str, call: Call, file: TemplateFile) -> TextValue:
     """The text of a template with its variables as holes."""
     if kind == "jinja2":
         return TextValue(jinja_parts(text, call.at, file))
@@ -278,7 +281,8 @@ def jinja_parts(text: TextValue, at: Place, file: TemplateFile) -> tuple[TextPar
     return many(read)
 
 
-def _variables(value: Value | None) -> dict[str, Value]:
+def variables(value: Value | None) -> dict[str, Value]:
+    """What a mapping gives for variables."""
     return value.flat() if isinstance(value, Dictionary) else {}
 
 
@@ -288,7 +292,7 @@ def partially(template: TemplateValue, values: Mapping[str, Value], call: Call) 
         return template
     known = {name: call.run(one, ()) if _is_called(one) else one for name, one in values.items()}
     messages = tuple([_with(message, known) for message in template.messages])
-    return TemplateValue(template.kind, messages, template.at, template.role, None, template.is_piped)
+    return replace(template, messages=messages, unread=None)
 
 
 _CALLED = frozenset(["datetime", "time", "uuid", "random", "secrets", "os", "socket", "platform", "getpass"])
