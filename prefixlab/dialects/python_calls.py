@@ -38,6 +38,7 @@ from prefixlab.template_files import TemplateFile
 _CHANGING = frozenset(
     ["append", "extend", "insert", "add", "update", "clear", "reverse", "pop", "shuffle", "remove", "sort"]
 )
+_VIEWS = frozenset(["items", "keys", "values"])
 _OF_SETS = frozenset(["union", "intersection", "difference", "symmetric_difference", "copy"])
 _AS_THEY_ARE = frozenset(["with_options", "with_config", "with_retry", "copy", "to_dict", "tolist"])
 
@@ -184,6 +185,11 @@ class CallReading(ClassReading):
                     return opaque(call, owner)
                 return NONE
         if isinstance(owner, Dictionary):
+            of = getattr(call.node.func, "value", None)
+            if not owner.entries and name in _VIEWS and isinstance(of, ast.Attribute):
+                # An object begins with it empty so that others fill it.
+                filled = _path(of)
+                return self._of_opaque(Opaque(Expression(filled, (filled,)), call.at, None, True), name, call)
             return mapping_method(owner, name, call)
         if isinstance(owner, Items):
             if name in _OF_SETS:
@@ -224,7 +230,7 @@ class CallReading(ClassReading):
         return None
 
     def _of_opaque(self, owner: Opaque, name: str, call: Call) -> Value | None:
-        if name in ("items", "keys", "values") and not call.positional:
+        if name in _VIEWS and not call.positional:
             expression = owner.expression._replace(source=call.source)
             order: Order = "set" if owner.order == "set" else "mapping"
             return Opaque(expression, owner.at if not owner.is_plain else call.at, order, owner.is_plain)

@@ -14,6 +14,7 @@ from prefixlab.dialects.python_facts import facts, inside, parts_of
 from prefixlab.dialects.python_literals import Piece
 from prefixlab.dialects.python_message_forms import first_of_batch, first_of_many, role_word, with_pairs_as_messages
 from prefixlab.dialects.python_rewriting import hands_on, has_own_text
+from prefixlab.dialects.python_tools import TOOLS, behind_tools
 from prefixlab.dialects.python_values import (
     MOST_INSIDE,
     MOST_PARTS,
@@ -171,7 +172,7 @@ def asked(call: Call, path: str, owner: Value | None) -> Asked | None:
         if isinstance(value, Dictionary) and "messages" in value.flat():
             body.update(value.flat())
     for known in (owner.given if isinstance(owner, Opaque) else {}), _config(body.get("config")):
-        body.update({key: value for key, value in known.items() if key in SYSTEM})
+        body.update({key: value for key, value in known.items() if key in (*SYSTEM, *TOOLS)})
     first = call.positional[0] if call.positional else None
     if method in _ASKING:
         paired = with_pairs_as_messages(body.get("messages", first), call.at)
@@ -183,7 +184,7 @@ def asked(call: Call, path: str, owner: Value | None) -> Asked | None:
     least = 2 if is_sure else _LEAST_WORDS
     if talk is None and isinstance(first, TextValue) and (is_sure or method in _ASKING) and _words(first) >= least:
         body.setdefault("prompt", first)
-    parts = _body_parts(body, is_sure, call)
+    parts = behind_tools(body, _body_parts(body, is_sure, call), call.at)
     return Asked(parts, is_sure) if parts and has_text(parts) else None
 
 

@@ -87,7 +87,7 @@ def test_examples_stand_between_prefix_and_suffix() -> None:
         "p = FewShotPromptTemplate(examples=[{'q': '2+2', 'a': '4'}], example_prompt=one, prefix='Now {now}', "
         "suffix='Q: {input}', partial_variables={'now': datetime.now})\n"
     )
-    assert text(template.parts) == "Now <datetime.datetime.now>\n\nQ: 2+2\nA: 4\n\nQ: <input>"
+    assert text(template.parts) == "Now <datetime.datetime.now()>\n\nQ: 2+2\nA: 4\n\nQ: <input>"
     assert "datetime.datetime.now" in holes(template)[0].expression.calls
 
 
