@@ -14,6 +14,7 @@ from prefixlab.dialects.python_known_calls import ORDERS, known_call, list_metho
 from prefixlab.dialects.python_literals import Source
 from prefixlab.dialects.python_modules import Member, imported_constant
 from prefixlab.dialects.python_operators import Names
+from prefixlab.dialects.python_text_classes import text_in_class
 from prefixlab.dialects.python_texts import formatted, joined, text_method
 from prefixlab.dialects.python_values import (
     NONE,
@@ -113,7 +114,7 @@ class CallReading(ClassReading):
         if isinstance(called, Function):
             return self.follow(called, positional, named, node)
         if isinstance(called, Class):
-            return self.instance(called, positional, named, node)
+            return text_in_class(call, called) or self.instance(called, positional, named, node)
         asked_for = constant_text(call.argument(1)) if call.name == "getattr" else None
         if asked_for is not None:
             return self.attribute(positional[0], asked_for, node)
@@ -121,6 +122,7 @@ class CallReading(ClassReading):
             made = self._method(owner, method, call, names)
         else:
             made = template_call(call, self._file) or few_shot_template(call, self._file) or known_call(call)
+            made = made or text_in_class(call, called)
         if isinstance(made, TemplateValue):
             self._watch_template(made)
         if call.name == "random.shuffle" and node.args:
