@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 
 from prefixlab.dialects.few_shot_templates import few_shot_template
+from prefixlab.dialects.jinja_objects import jinja_object
 from prefixlab.dialects.python_arguments import Call
 from prefixlab.dialects.python_branches import one_of
 from prefixlab.dialects.python_classes import ClassReading
@@ -198,7 +199,7 @@ class CallReading(ClassReading):
                 return Items(owner.items, owner.kind) if name == "copy" else opaque(call, owner, order="set")
             return None
         if isinstance(owner, Opaque):
-            return self._of_opaque(owner, name, call)
+            return jinja_object(call, owner, name, self._file) or self._of_opaque(owner, name, call)
         return None
 
     def _of_text(self, owner: TextValue, name: str, call: Call) -> Value | None:

@@ -7,19 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import PurePosixPath
-from typing import Any
 
-from prefixlab.dialects import jinja2
 from prefixlab.dialects.format_fields import Field, NoFormat
+from prefixlab.dialects.jinja_objects import jinja_object, jinja_parts
 from prefixlab.dialects.python_arguments import Call
-from prefixlab.dialects.python_literals import Piece, Spot
-from prefixlab.dialects.python_texts import Joint, bound, filled, name_gap
+from prefixlab.dialects.python_literals import Piece
+from prefixlab.dialects.python_texts import bound, filled, name_gap
 from prefixlab.dialects.python_values import (
     Alternatives,
     Dictionary,
     Function,
-    Gap,
     Imported,
     Items,
     MessageValue,
@@ -32,8 +29,8 @@ from prefixlab.dialects.python_values import (
     Value,
     constant_text,
 )
-from prefixlab.prompt_templates import Choice, Expression, Hole, Loop, Place, Text
-from prefixlab.template_files import BadTemplate, TemplateFile
+from prefixlab.prompt_templates import Expression, Place
+from prefixlab.template_files import TemplateFile
 
 ROLES = {
     "human": "user",
@@ -82,54 +79,14 @@ def template_call(call: Call, file: TemplateFile) -> Value | None:
             return _chat(call, file, is_template=method == "from_template")
         if cls in _MESSAGE_TEMPLATES or cls in _TEXT:
             return _text_template(call, cls, file)
-    return _other_template(call, owner, method, file)
+    return _other_template(call, method, file)
 
 
-def _other_template(call: Call, owner: str, method: str, file: TemplateFile) -> Value | None:
+def _other_template(call: Call, method: str, file: TemplateFile) -> Value | None:
     if call.name == "string.Template":
         text = call.argument(0, "template")
         return TemplateValue("dollar", (text,), call.at) if isinstance(text, TextValue) else None
-    if call.name in ("jinja2.Template", "jinja2.nativetypes.NativeTemplate") or method == "from_string":
-        text = call.argument(0, "source")
-        if isinstance(text, TextValue):
-            return TemplateValue("jinja2", (text,), call.at, unread=constant_text(text))
-    if method == "get_template" and call.positional:
-        name = constant_text(call.positional[0])
-        found = _template_file(name, file) if name else None
-        if found is not None:
-            try:
-                parts = tuple(jinja2.read(found).parts)
-            except BadTemplate:
-                return None
-            return TemplateValue("parts", (TextValue(tuple([_own(part) for part in parts])),), call.at)
-    return None
-
-
-def _template_file(name: str, file: TemplateFile) -> TemplateFile | None:
-    if not name.endswith((".j2", ".jinja", ".jinja2", ".txt", ".md", ".tmpl", ".prompt")):
-        return None
-    for folder in ("", "templates", "prompts"):
-        found = file.other(str(PurePosixPath(folder, name)))
-        if found is not None:
-            return found
-    return None
-
-
-def _own(part: Any) -> TextPart:
-    """A part of another dialect, as the parts of texts are here."""
-    if isinstance(part, Text):
-        return Piece(part.text, Spot(part.at))
-    if isinstance(part, Hole):
-        return _gap(part, part.at, part.entered_at)
-    if isinstance(part, Choice):
-        return part._replace(arms=tuple([tuple([_own(one) for one in arm]) for arm in part.arms]))
-    return part._replace(body=tuple([_own(one) for one in part.body])) if isinstance(part, Loop) else part
-
-
-def _gap(hole: Hole, at: Place, entered_at: Place) -> Gap:
-    expression = hole.expression
-    is_plain = not expression.calls and expression.names == (expression.source,)
-    return Gap(expression, at, entered_at, is_plain=is_plain)
+    return jinja_object(call, None, method, file)
 
 
 def format_of(call: Call) -> str:
@@ -237,48 +194,6 @@ def _fill(kind: str) -> Callable[[Field, Place], Sequence[TextPart]]:
         )
 
     return fill
-
-
-def jinja_parts(text: TextValue, at: Place, file: TemplateFile) -> tuple[TextPart, ...]:
-    """The parts of a text that is Jinja2, with places in the module."""
-    joint = Joint(text.parts)
-    starts = [0]
-    for number, character in enumerate(joint.text):
-        if character == "\n":
-            starts.append(number + 1)
-
-    def offset(place: Place) -> int:
-        return starts[min(place.line, len(starts)) - 1] + place.column - 1
-
-    try:
-        read = jinja2.read(file.with_text(joint.text)).parts
-    except BadTemplate as error:
-        if error.path != file.path or error.line is None:
-            raise
-        found = joint.place(offset(Place(file.path, error.line, error.column or 1)), at)
-        raise BadTemplate.at(found, error.what, error.todo) from None
-
-    def placed(part: Any) -> list[TextPart]:
-        if isinstance(part, Text):
-            begin = offset(part.at) if part.at.path == file.path else -1
-            if begin >= 0 and joint.text.startswith(part.text, begin):
-                return joint.cut(begin, begin + len(part.text))
-            return [_own(part)]
-        if isinstance(part, Hole):
-            here = [
-                joint.place(offset(one), at) if one.path == file.path else one for one in (part.at, part.entered_at)
-            ]
-            return [_gap(part, here[0], here[1])]
-        if isinstance(part, Choice):
-            return [part._replace(at=joint.place(offset(part.at), at), arms=tuple([many(arm) for arm in part.arms]))]
-        if isinstance(part, Loop):
-            return [part._replace(at=joint.place(offset(part.at), at), body=many(part.body))]
-        return [part]
-
-    def many(parts: Sequence[Any]) -> tuple[TextPart, ...]:
-        return tuple([one for part in parts for one in placed(part)])
-
-    return many(read)
 
 
 def variables(value: Value | None) -> dict[str, Value]:
