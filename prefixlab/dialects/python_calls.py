@@ -11,10 +11,12 @@ from prefixlab.dialects.python_arguments import Call
 from prefixlab.dialects.python_branches import one_of
 from prefixlab.dialects.python_classes import ClassReading
 from prefixlab.dialects.python_facts import facts, origin, placed, union
-from prefixlab.dialects.python_known_calls import ORDERS, known_call, list_method, mapping_method, opaque
+from prefixlab.dialects.python_known_calls import ORDERS, known_call, mapping_method, opaque
+from prefixlab.dialects.python_list_methods import list_method
 from prefixlab.dialects.python_literals import Source
 from prefixlab.dialects.python_modules import Member, imported_constant
 from prefixlab.dialects.python_operators import Names
+from prefixlab.dialects.python_partials import partial_of
 from prefixlab.dialects.python_text_classes import text_in_class
 from prefixlab.dialects.python_texts import formatted, joined, text_method
 from prefixlab.dialects.python_values import (
@@ -38,7 +40,7 @@ from prefixlab.prompt_templates import Expression, Order
 from prefixlab.template_files import TemplateFile
 
 _CHANGING = frozenset(
-    ["append", "extend", "insert", "add", "update", "clear", "reverse", "pop", "shuffle", "remove", "sort"]
+    ["append", "extend", "insert", "add", "update", "clear", "reverse", "pop", "shuffle", "remove", "sort", "write"]
 )
 _VIEWS = frozenset(["items", "keys", "values"])
 _OF_SETS = frozenset(["union", "intersection", "difference", "symmetric_difference", "copy"])
@@ -116,6 +118,8 @@ class CallReading(ClassReading):
             return self.follow(called, positional, named, node)
         if isinstance(called, Class):
             return text_in_class(call, called) or self.instance(called, positional, named, node)
+        if call.name == "functools.partial" and positional and isinstance(positional[0], Function):
+            return partial_of(positional[0], positional[1:], named, node)
         asked_for = constant_text(call.argument(1)) if call.name == "getattr" else None
         if asked_for is not None:
             return self.attribute(positional[0], asked_for, node)
@@ -131,6 +135,7 @@ class CallReading(ClassReading):
             return NONE
         if made is None:
             self._watch(call, _path(function), owner)
+            self._follow_lambdas([*positional, *named.values()])
             made = self._unknown(call, owner, method)
         return made
 
@@ -153,6 +158,12 @@ class CallReading(ClassReading):
                 for arm in value.arms:
                     named.update(arm.flat() if isinstance(arm, Dictionary) else {})
         return positional, named
+
+    def _follow_lambdas(self, values: Sequence[Value]) -> None:
+        """Goes over functions that are written where they are handed to another: what they send is found."""
+        for one in values:
+            if isinstance(one, Function) and isinstance(one.node, ast.Lambda) and id(one.node) not in self.executed:
+                self.follow(one, (), self.parameters(one.node.args), one.node)
 
     def _super(self, node: ast.Call, method: str, names: Names) -> Value:
         owner = names.get("self")
@@ -195,6 +206,8 @@ class CallReading(ClassReading):
                 return self._of_opaque(Opaque(Expression(filled, (filled,)), call.at, None, True), name, call)
             return mapping_method(owner, name, call)
         if isinstance(owner, Items):
+            if name == "getvalue":
+                return joined(TextValue(()), owner, call.at, call.source)
             if name in _OF_SETS:
                 return Items(owner.items, owner.kind) if name == "copy" else opaque(call, owner, order="set")
             return None
