@@ -56,7 +56,7 @@ def jinja_object(call: Call, owner: Opaque | None, method: str, file: TemplateFi
         return None
     if method == "from_string" or (owner is None and call.name in _TEMPLATES):
         text = call.argument(0, "source")
-        return None if not isinstance(text, TextValue) else _of_text(text, owner, call)
+        return None if not isinstance(text, TextValue) else _of_text(text, owner, call, file)
     if method == "get_template" and call.positional:
         name = constant_text(call.positional[0])
         return None if not name else _by_name(name, owner, call, file)
@@ -71,11 +71,23 @@ def _is_environment(value: Opaque) -> bool:
     return any([name.endswith(("env", "environment")) or "jinja" in name for name in names])
 
 
-def _of_text(text: TextValue, owner: Opaque | None, call: Call) -> TemplateValue:
+def _of_text(text: TextValue, owner: Opaque | None, call: Call, file: TemplateFile) -> TemplateValue | None:
+    if _is_chat_template(constant_text(text), file):
+        return None
     options = owner.given if owner is not None else call.named
     is_usual = all([name in ("loader", "undefined", "source") or one == Plain(False) for name, one in options.items()])
     # With other options it is rendered otherwise.
     return TemplateValue("jinja2", (text,), call.at, unread=constant_text(text) if is_usual else None)
+
+
+def _is_chat_template(text: str | None, file: TemplateFile) -> bool:
+    """Whether a template renders the messages of a caller: those are the prompt, not its own text."""
+    if text is None or "messages" not in text:
+        return False
+    try:
+        return jinja2.read(file.with_text(text)).is_chat_template
+    except BadTemplate:
+        return False
 
 
 def _by_name(name: str, owner: Opaque | None, call: Call, file: TemplateFile) -> TemplateValue | None:
@@ -84,9 +96,11 @@ def _by_name(name: str, owner: Opaque | None, call: Call, file: TemplateFile) ->
         mapping = one.given.get("mapping")
         text = mapping.get(name) if isinstance(mapping, Dictionary) else None
         if isinstance(text, TextValue):
-            return _of_text(text, owner, call)
+            return _of_text(text, owner, call, file)
     found = _file_of(name, [*_folders(loader)] or list(_USUAL), file)
     if found is None or (loader is None and not name.endswith(_ENDINGS)):
+        return None
+    if _is_chat_template(found.text, found):
         return None
     try:
         parts = tuple(jinja2.read(found).parts)

@@ -42,6 +42,12 @@ def test_what_nobody_fills_in_is_rendered_only_with_the_usual_options() -> None:
     assert text(other.parts).startswith("You are <x>")
 
 
+def test_a_chat_template_is_no_prompt_of_the_module() -> None:
+    chat = "{% for message in messages %}{{ message['role'] }}: {{ message['content'] }}{% endfor %}You are A"
+    source = f"import jinja2\nprompt = jinja2.Environment().from_string({chat!r})\n"
+    assert prompts(f"{source}def f(messages): return prompt.render(messages=messages)\n") == []
+
+
 LOADERS = [
     ("FileSystemLoader('prompts/system')", "prompts/system", "app/module.py"),
     ("FileSystemLoader(['other', 'prompts'])", "app/prompts", "app/module.py"),
