@@ -5,14 +5,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 
+from prefixlab.dialects.few_shot_templates import few_shot_template
+from prefixlab.dialects.jinja_objects import jinja_object
 from prefixlab.dialects.python_arguments import Call
 from prefixlab.dialects.python_branches import one_of
 from prefixlab.dialects.python_classes import ClassReading
 from prefixlab.dialects.python_facts import facts, origin, placed, union
-from prefixlab.dialects.python_known_calls import ORDERS, known_call, list_method, mapping_method, opaque
+from prefixlab.dialects.python_known_calls import ORDERS, known_call, mapping_method, opaque
+from prefixlab.dialects.python_list_methods import list_method
 from prefixlab.dialects.python_literals import Source
 from prefixlab.dialects.python_modules import Member, imported_constant
 from prefixlab.dialects.python_operators import Names
+from prefixlab.dialects.python_partials import partial_of
+from prefixlab.dialects.python_text_classes import text_in_class
 from prefixlab.dialects.python_texts import formatted, joined, text_method
 from prefixlab.dialects.python_values import (
     NONE,
@@ -35,8 +40,9 @@ from prefixlab.prompt_templates import Expression, Order
 from prefixlab.template_files import TemplateFile
 
 _CHANGING = frozenset(
-    ["append", "extend", "insert", "add", "update", "clear", "reverse", "pop", "shuffle", "remove", "sort"]
+    ["append", "extend", "insert", "add", "update", "clear", "reverse", "pop", "shuffle", "remove", "sort", "write"]
 )
+_VIEWS = frozenset(["items", "keys", "values"])
 _OF_SETS = frozenset(["union", "intersection", "difference", "symmetric_difference", "copy"])
 _AS_THEY_ARE = frozenset(["with_options", "with_config", "with_retry", "copy", "to_dict", "tolist"])
 
@@ -111,14 +117,17 @@ class CallReading(ClassReading):
         if isinstance(called, Function):
             return self.follow(called, positional, named, node)
         if isinstance(called, Class):
-            return self.instance(called, positional, named, node)
+            return text_in_class(call, called) or self.instance(called, positional, named, node)
+        if call.name == "functools.partial" and positional and isinstance(positional[0], Function):
+            return partial_of(positional[0], positional[1:], named, node)
         asked_for = constant_text(call.argument(1)) if call.name == "getattr" else None
         if asked_for is not None:
             return self.attribute(positional[0], asked_for, node)
         if owner is not None and not isinstance(owner, Imported):
             made = self._method(owner, method, call, names)
         else:
-            made = template_call(call, self._file) or known_call(call)
+            made = template_call(call, self._file) or few_shot_template(call, self._file) or known_call(call)
+            made = made or text_in_class(call, called)
         if isinstance(made, TemplateValue):
             self._watch_template(made)
         if call.name == "random.shuffle" and node.args:
@@ -126,6 +135,7 @@ class CallReading(ClassReading):
             return NONE
         if made is None:
             self._watch(call, _path(function), owner)
+            self._follow_lambdas([*positional, *named.values()])
             made = self._unknown(call, owner, method)
         return made
 
@@ -148,6 +158,12 @@ class CallReading(ClassReading):
                 for arm in value.arms:
                     named.update(arm.flat() if isinstance(arm, Dictionary) else {})
         return positional, named
+
+    def _follow_lambdas(self, values: Sequence[Value]) -> None:
+        """Goes over functions that are written where they are handed to another: what they send is found."""
+        for one in values:
+            if isinstance(one, Function) and isinstance(one.node, ast.Lambda) and id(one.node) not in self.executed:
+                self.follow(one, (), self.parameters(one.node.args), one.node)
 
     def _super(self, node: ast.Call, method: str, names: Names) -> Value:
         owner = names.get("self")
@@ -183,13 +199,20 @@ class CallReading(ClassReading):
                     return opaque(call, owner)
                 return NONE
         if isinstance(owner, Dictionary):
+            of = getattr(call.node.func, "value", None)
+            if not owner.entries and name in _VIEWS and isinstance(of, ast.Attribute):
+                # An object begins with it empty so that others fill it.
+                filled = _path(of)
+                return self._of_opaque(Opaque(Expression(filled, (filled,)), call.at, None, True), name, call)
             return mapping_method(owner, name, call)
         if isinstance(owner, Items):
+            if name == "getvalue":
+                return joined(TextValue(()), owner, call.at, call.source)
             if name in _OF_SETS:
                 return Items(owner.items, owner.kind) if name == "copy" else opaque(call, owner, order="set")
             return None
         if isinstance(owner, Opaque):
-            return self._of_opaque(owner, name, call)
+            return jinja_object(call, owner, name, self._file) or self._of_opaque(owner, name, call)
         return None
 
     def _of_text(self, owner: TextValue, name: str, call: Call) -> Value | None:
@@ -223,7 +246,7 @@ class CallReading(ClassReading):
         return None
 
     def _of_opaque(self, owner: Opaque, name: str, call: Call) -> Value | None:
-        if name in ("items", "keys", "values") and not call.positional:
+        if name in _VIEWS and not call.positional:
             expression = owner.expression._replace(source=call.source)
             order: Order = "set" if owner.order == "set" else "mapping"
             return Opaque(expression, owner.at if not owner.is_plain else call.at, order, owner.is_plain)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from prefixlab.dialects.python_arguments import Call
@@ -235,6 +235,15 @@ def _dedent(call: Call) -> Value:
     return dedented(value, name) if isinstance(value, TextValue) else value or NONE
 
 
+def _filter(call: Call) -> Value:
+    """Items that pass a test; of `filter(None, ...)` those that are not known to be empty."""
+    test, value = call.argument(0), call.argument(1)
+    if not isinstance(value, Items) or test not in (NONE, Imported("bool")):
+        return _handed_on(call)
+    empty = (NONE, Plain(False), TextValue(()))
+    return Items(tuple([one for one in value.items if one not in empty]), value.kind)
+
+
 _HOLE = "\ue001"
 
 
@@ -317,7 +326,7 @@ def _shuffled(call: Call) -> Value:
     return opaque(call, *call.positional, order=ORDERS.get(call.name))
 
 
-_KNOWN: dict[str, Callable[[Call], Value]] = {
+_KNOWN: dict[str, Callable[[Call], Value | None]] = {
     "str": _text,
     "repr": _text,
     "format": _text,
@@ -327,7 +336,8 @@ _KNOWN: dict[str, Callable[[Call], Value]] = {
     "dict": _dict,
     "enumerate": _enumerate,
     "zip": _zip,
-    "filter": _handed_on,
+    "filter": _filter,
+    "io.StringIO": lambda call: None if call.positional else Items(()),
     "dict.fromkeys": _handed_on,
     "itertools.chain": _handed_on,
     "itertools.islice": _handed_on,
@@ -348,32 +358,6 @@ _KNOWN: dict[str, Callable[[Call], Value]] = {
     "glob.glob": _shuffled,
     "glob.iglob": _shuffled,
 }
-
-
-def list_method(value: Items, name: str, args: Sequence[Value]) -> Items | None:
-    """The list behind a method that changes it; None where the method does not."""
-    if name == "append" and args:
-        return Items((*value.items, args[0]), value.kind)
-    if name == "add" and args:
-        return Items((*value.items, args[0]), value.kind)
-    if name in ("extend", "update") and args:
-        more = args[0]
-        added = more.items if isinstance(more, Items) and not more.is_unordered else (Spread(more),)
-        return Items((*value.items, *added), value.kind)
-    if name == "insert" and len(args) == 2 and isinstance(args[0], Plain) and isinstance(args[0].value, int):
-        at = args[0].value
-        return Items((*value.items[:at], args[1], *value.items[at:]), value.kind)
-    if name == "clear":
-        return Items((), value.kind)
-    if name == "reverse":
-        return Items(value.items[::-1], value.kind)
-    if name == "pop":
-        number = args[0].value if args and isinstance(args[0], Plain) else -1
-        if isinstance(number, int) and value.items and -len(value.items) <= number < len(value.items):
-            left = list(value.items)
-            del left[number]
-            return Items(tuple(left), value.kind)
-    return None
 
 
 def mapping_method(value: Dictionary, name: str, call: Call) -> Value | None:

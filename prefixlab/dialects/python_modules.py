@@ -60,7 +60,7 @@ def imported_constant(home: str, file: TemplateFile, read: Read) -> Value | None
 def _found(home: str, file: TemplateFile, read: Read) -> Value | None:
     level = len(home) - len(home.lstrip("."))
     parts = home[level:].split(".")
-    for folder in _folders(file, level):
+    for folder in import_folders(file, level):
         for length in range(len(parts) - 1, -1 if level else 0, -1):
             found = _module_file(folder, parts[:length])
             if found is not None:
@@ -70,7 +70,7 @@ def _found(home: str, file: TemplateFile, read: Read) -> Value | None:
     return None
 
 
-def _folders(file: TemplateFile, level: int) -> Iterator[Path]:
+def import_folders(file: TemplateFile, level: int = 0) -> Iterator[Path]:
     """Where the first part of an import can be found."""
     own = Path(file.path).parent
     if level:

@@ -13,6 +13,7 @@ from prefixlab.dialects.python_facts import weight
 from prefixlab.dialects.python_heap import Heap
 from prefixlab.dialects.python_literals import Piece, Source
 from prefixlab.dialects.python_operators import Names
+from prefixlab.dialects.python_overrides import overridden
 from prefixlab.dialects.python_requests import asked, has_messages, has_text, own_parts
 from prefixlab.dialects.python_survey import OPENINGS, survey
 from prefixlab.dialects.python_texts import filled, name_gap
@@ -100,9 +101,11 @@ class PromptReading:
         returned: list[tuple[str, Function, Value]] = []
         waiting = [one for one in functions if _called_as(one[0]) not in seen.called]
         # Of those that only call one another, what comes later mostly calls what stands ahead of it.
-        for group in (waiting, functions[::-1]):
+        again = overridden(names.own)
+        for group in (waiting, functions[::-1], again):
             for name, function, owner in group:
-                if id(function.node) in reading.executed or id(function.node) not in seen.matters:
+                is_done = group is not again and id(function.node) in reading.executed
+                if is_done or id(function.node) not in seen.matters:
                     continue
                 self._name = name
                 reading.notes.clear()
@@ -173,6 +176,7 @@ class PromptReading:
         self._templates[template.at] = (name, template)
         if template.kind == "chat":
             self._use(template.messages)
+        self._use(template.made_of)
 
     def _use(self, values: Sequence[Value], depth: int = 0) -> None:
         """Template objects, and the templates of messages, in other prompts are none of their own."""

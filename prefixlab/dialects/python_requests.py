@@ -12,7 +12,9 @@ from typing import NamedTuple
 from prefixlab.dialects.python_arguments import Call
 from prefixlab.dialects.python_facts import facts, inside, parts_of
 from prefixlab.dialects.python_literals import Piece
+from prefixlab.dialects.python_message_forms import first_of_batch, first_of_many, role_word, with_pairs_as_messages
 from prefixlab.dialects.python_rewriting import hands_on, has_own_text
+from prefixlab.dialects.python_tools import TOOLS, behind_tools
 from prefixlab.dialects.python_values import (
     MOST_INSIDE,
     MOST_PARTS,
@@ -29,7 +31,6 @@ from prefixlab.dialects.python_values import (
     TextValue,
     TooLarge,
     Value,
-    constant_text,
 )
 from prefixlab.dialects.template_objects import ROLES
 from prefixlab.prompt_templates import Choice, History, Loop, Place, Turn, walk
@@ -91,7 +92,19 @@ _ENDS = {
     for last in {one.rpartition(".")[2] for one in _CALLS}
 }
 
-_POSTS = frozenset({"post", "apost", "request", "stream", "fetch", "Request", "urlopen"})
+_POSTS = frozenset(
+    [
+        "post",
+        "apost",
+        "request",
+        "stream",
+        "fetch",
+        "Request",
+        "urlopen",
+        "invoke_model",
+        "invoke_model_with_response_stream",
+    ]
+)
 _ASKING = frozenset(
     [
         "invoke",
@@ -119,8 +132,10 @@ _LEAST_WORDS = 6
 """Words of a text that may be a prompt where only a keyword speaks for it."""
 
 
+_BODIES = ("json", "data", "content", "body")
+
 KEYWORDS = frozenset(
-    [*SYSTEM, *_MESSAGES, *_ASKED, *_EARLIER, "json", "data", "content", "body", "template", "partial_variables"]
+    [*SYSTEM, *_MESSAGES, *_ASKED, *_EARLIER, *_BODIES, "prompts", "requests", "template", "partial_variables"]
 )
 """Keywords without which no call of known names is a request."""
 
@@ -144,30 +159,38 @@ def asked(call: Call, path: str, owner: Value | None) -> Asked | None:
     is_sure = any([path == end or path.endswith("." + end) or call.name == end for end in ends])
     if "message" in body and ("preamble" in body or "chat_history" in body):
         is_sure = True
-    if method in _POSTS or call.name.rpartition(".")[2] in _POSTS:
+    if not is_sure and (method in _POSTS or call.name.rpartition(".")[2] in _POSTS):
         sent = _sent(body)
-        if sent is None:
+        if sent is not None:
+            body, is_sure = sent, True
+        elif method not in _ASKING:
             return None
-        body, is_sure = sent, True
+    batch = first_of_batch(body.get("requests"))
+    if batch is not None:
+        body, is_sure = {**body, **batch}, True
     for value in call.positional:
         if isinstance(value, Dictionary) and "messages" in value.flat():
             body.update(value.flat())
     for known in (owner.given if isinstance(owner, Opaque) else {}), _config(body.get("config")):
-        body.update({key: value for key, value in known.items() if key in SYSTEM})
+        body.update({key: value for key, value in known.items() if key in (*SYSTEM, *TOOLS)})
+    first = call.positional[0] if call.positional else None
+    if method in _ASKING:
+        paired = with_pairs_as_messages(body.get("messages", first), call.at)
+        body.update({} if paired is None else {"messages": paired})
     talk = next((value for value in call.positional if has_messages(value)), None)
     if talk is not None and not any([key in body for key in _MESSAGES]):
         body["messages"] = talk
-    first = call.positional[0] if call.positional else None
+    first = first_of_many(method, body.get("prompts", first)) or first
     least = 2 if is_sure else _LEAST_WORDS
     if talk is None and isinstance(first, TextValue) and (is_sure or method in _ASKING) and _words(first) >= least:
         body.setdefault("prompt", first)
-    parts = _body_parts(body, is_sure, call)
+    parts = behind_tools(body, _body_parts(body, is_sure, call), call.at)
     return Asked(parts, is_sure) if parts and has_text(parts) else None
 
 
 def _sent(body: Mapping[str, Value]) -> dict[str, Value] | None:
     """The JSON that is posted, where it is a request to a model."""
-    for key in ("json", "data", "content", "body"):
+    for key in _BODIES:
         value = body.get(key)
         data = value.data if isinstance(value, TextValue) else value
         if isinstance(data, Dictionary):
@@ -269,12 +292,11 @@ def message_parts(value: Value, at: Place, depth: int = 0) -> list[TextPart]:
     if isinstance(value, TemplateValue):
         return [part for one in value.messages for part in message_parts(one, at, depth + 1)]
     if isinstance(value, MessageValue):
-        role = value.role if isinstance(value.role, str) else constant_text(value.role)
-        return _message(role, value.role, value.content, value.at)
+        return _message(role_word(value.role), value.role, value.content, value.at)
     if isinstance(value, Dictionary) and is_message(value):
         said = value.get("role") or NONE
         content = next((one for one in map(value.get, _SAID) if one is not None), NONE)
-        return _message(constant_text(said), said, content, value.at or at)
+        return _message(role_word(said), said, content, value.at or at)
     if isinstance(value, Repeated):
         body = [part for one in value.items for part in message_parts(one, at, depth + 1)]
         if not body or hands_on(body):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from prefixlab.dialects.python_requests import KEYWORDS, METHODS
 
-_MAKING = ("Message", "Template", "from_messages", "from_template", "from_string", "get_template")
+_MAKING = ("Message", "MessageParam", "Template", "from_messages", "from_template", "from_string", "get_template")
 OPENINGS = ("you are ", "you're a", "your task is", "your job is", "act as ")
 """How prompts begin that are not called so."""
 

@@ -207,6 +207,8 @@ class TemplateValue:
     """The text of a Jinja2 template as it was, for rendering; None where values are already filled in."""
     is_piped: bool = False
     """Whether a model comes behind it, so that what it gives is an answer."""
+    made_of: tuple[TemplateValue, ...] = ()
+    """Templates whose texts are already in its own."""
 
 
 Value = (

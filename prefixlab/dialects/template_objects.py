@@ -6,19 +6,17 @@ Follows langchain-core 1 and Jinja2 3.1.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import PurePosixPath
-from typing import Any
+from dataclasses import replace
 
-from prefixlab.dialects import jinja2
 from prefixlab.dialects.format_fields import Field, NoFormat
+from prefixlab.dialects.jinja_objects import jinja_object, jinja_parts
 from prefixlab.dialects.python_arguments import Call
-from prefixlab.dialects.python_literals import Piece, Spot
-from prefixlab.dialects.python_texts import Joint, bound, filled, name_gap
+from prefixlab.dialects.python_literals import Piece
+from prefixlab.dialects.python_texts import bound, filled, name_gap
 from prefixlab.dialects.python_values import (
     Alternatives,
     Dictionary,
     Function,
-    Gap,
     Imported,
     Items,
     MessageValue,
@@ -31,8 +29,8 @@ from prefixlab.dialects.python_values import (
     Value,
     constant_text,
 )
-from prefixlab.prompt_templates import Choice, Expression, Hole, Loop, Place, Text
-from prefixlab.template_files import BadTemplate, TemplateFile
+from prefixlab.prompt_templates import Expression, Place
+from prefixlab.template_files import TemplateFile
 
 ROLES = {
     "human": "user",
@@ -51,6 +49,7 @@ ROLES = {
 
 _PLACEHOLDER = ("placeholder", "MessagesPlaceholder")
 _MESSAGES = frozenset({"SystemMessage", "HumanMessage", "AIMessage", "ToolMessage", "FunctionMessage"})
+_WITH_ROLE = ("ChatMessage", "Message", "ChatCompletionMessage")
 _MESSAGE_TEMPLATES = frozenset(
     {
         "SystemMessagePromptTemplate",
@@ -69,7 +68,7 @@ def template_call(call: Call, file: TemplateFile) -> Value | None:
     cls = owner.rpartition(".")[2] if method.startswith("from_") else method
     if cls in _MESSAGES:
         return MessageValue(ROLES[cls], call.argument(0, "content") or TextValue(()), call.at)
-    if method in ("ChatMessage", "Message", "ChatCompletionMessage") and "role" in call.named:
+    if (method in _WITH_ROLE or method.endswith("MessageParam")) and "role" in call.named:
         content = call.argument(1, "content", "blocks") or TextValue(())
         return MessageValue(call.named["role"], content, call.at)
     if cls == "MessagesPlaceholder":
@@ -80,57 +79,18 @@ def template_call(call: Call, file: TemplateFile) -> Value | None:
             return _chat(call, file, is_template=method == "from_template")
         if cls in _MESSAGE_TEMPLATES or cls in _TEXT:
             return _text_template(call, cls, file)
-    return _other_template(call, owner, method, file)
+    return _other_template(call, method, file)
 
 
-def _other_template(call: Call, owner: str, method: str, file: TemplateFile) -> Value | None:
+def _other_template(call: Call, method: str, file: TemplateFile) -> Value | None:
     if call.name == "string.Template":
         text = call.argument(0, "template")
         return TemplateValue("dollar", (text,), call.at) if isinstance(text, TextValue) else None
-    if call.name in ("jinja2.Template", "jinja2.nativetypes.NativeTemplate") or method == "from_string":
-        text = call.argument(0, "source")
-        if isinstance(text, TextValue):
-            return TemplateValue("jinja2", (text,), call.at, unread=constant_text(text))
-    if method == "get_template" and call.positional:
-        name = constant_text(call.positional[0])
-        found = _template_file(name, file) if name else None
-        if found is not None:
-            try:
-                parts = tuple(jinja2.read(found).parts)
-            except BadTemplate:
-                return None
-            return TemplateValue("parts", (TextValue(tuple([_own(part) for part in parts])),), call.at)
-    return None
+    return jinja_object(call, None, method, file)
 
 
-def _template_file(name: str, file: TemplateFile) -> TemplateFile | None:
-    if not name.endswith((".j2", ".jinja", ".jinja2", ".txt", ".md", ".tmpl", ".prompt")):
-        return None
-    for folder in ("", "templates", "prompts"):
-        found = file.other(str(PurePosixPath(folder, name)))
-        if found is not None:
-            return found
-    return None
-
-
-def _own(part: Any) -> TextPart:
-    """A part of another dialect, as the parts of texts are here."""
-    if isinstance(part, Text):
-        return Piece(part.text, Spot(part.at))
-    if isinstance(part, Hole):
-        return _gap(part, part.at, part.entered_at)
-    if isinstance(part, Choice):
-        return part._replace(arms=tuple([tuple([_own(one) for one in arm]) for arm in part.arms]))
-    return part._replace(body=tuple([_own(one) for one in part.body])) if isinstance(part, Loop) else part
-
-
-def _gap(hole: Hole, at: Place, entered_at: Place) -> Gap:
-    expression = hole.expression
-    is_plain = not expression.calls and expression.names == (expression.source,)
-    return Gap(expression, at, entered_at, is_plain=is_plain)
-
-
-def _format_of(call: Call) -> str:
+def format_of(call: Call) -> str:
+    """The format that a template of LangChain says it has."""
     return constant_text(call.named.get("template_format")) or "f-string"
 
 
@@ -140,15 +100,15 @@ def _chat(call: Call, file: TemplateFile, is_template: bool) -> Value | None:
         given = Items((given,))
     if not isinstance(given, Items):
         return None
-    kind = _format_of(call)
+    kind = format_of(call)
     messages = [_message(one, kind, call, file) for one in given.items]
     made = TemplateValue("chat", tuple(messages), call.at)
-    return partially(made, _variables(call.named.get("partial_variables")), call)
+    return partially(made, variables(call.named.get("partial_variables")), call)
 
 
 def _message(value: Value, kind: str, call: Call, file: TemplateFile) -> Value:
     if isinstance(value, TextValue):
-        return MessageValue("user", _read_text(value, kind, call, file), value_at(value, call))
+        return MessageValue("user", read_text(value, kind, call, file), value_at(value, call))
     role: Value | str | None = None
     content: Value | None = None
     at = call.at
@@ -182,7 +142,7 @@ def _message(value: Value, kind: str, call: Call, file: TemplateFile) -> Value:
         return Spread(Opaque(Expression(name, (name,)), at, None, True))
     shown: Value | str = ROLES.get(word, word) if word else role
     if isinstance(content, TextValue):
-        content = _read_text(content, kind, call, file)
+        content = read_text(content, kind, call, file)
     elif isinstance(content, Items):
         content = Items(tuple([_block(one, kind, call, file) for one in content.items]))
     return MessageValue(shown, content, at)
@@ -190,7 +150,7 @@ def _message(value: Value, kind: str, call: Call, file: TemplateFile) -> Value:
 
 def _block(value: Value, kind: str, call: Call, file: TemplateFile) -> Value:
     text = value.get("text") if isinstance(value, Dictionary) else value
-    return _read_text(text, kind, call, file) if isinstance(text, TextValue) else value
+    return read_text(text, kind, call, file) if isinstance(text, TextValue) else value
 
 
 def value_at(value: Value | str, call: Call) -> Place:
@@ -203,20 +163,20 @@ def value_at(value: Value | str, call: Call) -> Place:
 
 def _text_template(call: Call, cls: str, file: TemplateFile) -> Value | None:
     text = call.argument(0, "template", "prompt")
-    unread = constant_text(text) if _format_of(call) == "jinja2" else None
+    unread = constant_text(text) if format_of(call) == "jinja2" else None
     if isinstance(text, TemplateValue):
         text = text.messages[0]
     elif isinstance(text, TextValue):
-        text = _read_text(text, _format_of(call), call, file)
+        text = read_text(text, format_of(call), call, file)
     if not isinstance(text, TextValue):
         return None
     kind = "message" if cls in _MESSAGE_TEMPLATES else "text"
     role = constant_text(call.named.get("role")) or "user"
     made = TemplateValue(kind, (text,), call.at, ROLES.get(cls, role), unread if kind == "text" else None)
-    return partially(made, _variables(call.named.get("partial_variables")), call)
+    return partially(made, variables(call.named.get("partial_variables")), call)
 
 
-def _read_text(text: TextValue, kind: str, call: Call, file: TemplateFile) -> TextValue:
+def read_text(text: TextValue, kind: str, call: Call, file: TemplateFile) -> TextValue:
     """The text of a template with its variables as holes."""
     if kind == "jinja2":
         return TextValue(jinja_parts(text, call.at, file))
@@ -236,49 +196,8 @@ def _fill(kind: str) -> Callable[[Field, Place], Sequence[TextPart]]:
     return fill
 
 
-def jinja_parts(text: TextValue, at: Place, file: TemplateFile) -> tuple[TextPart, ...]:
-    """The parts of a text that is Jinja2, with places in the module."""
-    joint = Joint(text.parts)
-    starts = [0]
-    for number, character in enumerate(joint.text):
-        if character == "\n":
-            starts.append(number + 1)
-
-    def offset(place: Place) -> int:
-        return starts[min(place.line, len(starts)) - 1] + place.column - 1
-
-    try:
-        read = jinja2.read(file.with_text(joint.text)).parts
-    except BadTemplate as error:
-        if error.path != file.path or error.line is None:
-            raise
-        found = joint.place(offset(Place(file.path, error.line, error.column or 1)), at)
-        raise BadTemplate.at(found, error.what, error.todo) from None
-
-    def placed(part: Any) -> list[TextPart]:
-        if isinstance(part, Text):
-            begin = offset(part.at) if part.at.path == file.path else -1
-            if begin >= 0 and joint.text.startswith(part.text, begin):
-                return joint.cut(begin, begin + len(part.text))
-            return [_own(part)]
-        if isinstance(part, Hole):
-            here = [
-                joint.place(offset(one), at) if one.path == file.path else one for one in (part.at, part.entered_at)
-            ]
-            return [_gap(part, here[0], here[1])]
-        if isinstance(part, Choice):
-            return [part._replace(at=joint.place(offset(part.at), at), arms=tuple([many(arm) for arm in part.arms]))]
-        if isinstance(part, Loop):
-            return [part._replace(at=joint.place(offset(part.at), at), body=many(part.body))]
-        return [part]
-
-    def many(parts: Sequence[Any]) -> tuple[TextPart, ...]:
-        return tuple([one for part in parts for one in placed(part)])
-
-    return many(read)
-
-
-def _variables(value: Value | None) -> dict[str, Value]:
+def variables(value: Value | None) -> dict[str, Value]:
+    """What a mapping gives for variables."""
     return value.flat() if isinstance(value, Dictionary) else {}
 
 
@@ -288,7 +207,7 @@ def partially(template: TemplateValue, values: Mapping[str, Value], call: Call) 
         return template
     known = {name: call.run(one, ()) if _is_called(one) else one for name, one in values.items()}
     messages = tuple([_with(message, known) for message in template.messages])
-    return TemplateValue(template.kind, messages, template.at, template.role, None, template.is_piped)
+    return replace(template, messages=messages, unread=None)
 
 
 _CALLED = frozenset(["datetime", "time", "uuid", "random", "secrets", "os", "socket", "platform", "getpass"])

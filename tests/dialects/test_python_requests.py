@@ -44,6 +44,28 @@ CALLS = [
     ("requests.post(u, json={'model': 'm', 'prompt': f'Be A {q}'})", ""),
     ("client.chat.completions.create(**{'messages': [dict(role='developer', content='Be A')]})", "developer"),
     ("llm.invoke([SystemMessage(content='Be A'), HumanMessage(q)])", "system user"),
+    ("llm.invoke([('system', 'Be A'), ('human', q)])", "system user"),
+    ("llm.stream([('system', 'Be A'), *[(m.role, m.text) for m in q]])", "system"),
+    ("agent.invoke({'messages': [('system', 'Be A'), ('user', q)]})", "system user"),
+    (
+        "llm.chat([ChatMessage(role=MessageRole.SYSTEM, content='Be A'), ChatMessage(role=MessageRole.USER, content=q)])",
+        "system user",
+    ),
+    ("llm.generate([f'Be A good helper of {x} today' for x in q])", ""),
+    ("llm.generate(prompts=['Be A good helper of ' + q + ' today'])", ""),
+    ("Anthropic().messages.stream(system='Be A', messages=[{'role': 'user', 'content': q}])", "system user"),
+    (
+        "client.messages.batches.create(requests=[{'params': {'system': 'Be A', 'messages': [{'role': 'user', 'content': x}]}} for x in q])",
+        "system user",
+    ),
+    (
+        "brt.invoke_model(modelId='m', body=json.dumps({'system': 'Be A', 'messages': [{'role': 'user', 'content': q}]}))",
+        "system user",
+    ),
+    (
+        "client.chat.completions.create(messages=[ChatCompletionSystemMessageParam(role='system', content='Be A')])",
+        "system",
+    ),
     ("ChatPromptTemplate.from_messages([('system', 'Be A'), ('ai', 'yes'), '{q}'])", "system assistant user"),
 ]
 
@@ -56,6 +78,17 @@ def test_calls(call: str, roles: str) -> None:
     )
     assert " ".join([part.role for part in template.parts if isinstance(part, Turn)]) == roles
     assert text(template.parts).startswith("Be A")
+
+
+def test_examples_stand_between_prefix_and_suffix() -> None:
+    template = the_prompt(
+        "from langchain_core.prompts import FewShotPromptTemplate, PromptTemplate\nfrom datetime import datetime\n"
+        "one = PromptTemplate.from_template('Q: {q}\\nA: {a}')\n"
+        "p = FewShotPromptTemplate(examples=[{'q': '2+2', 'a': '4'}], example_prompt=one, prefix='Now {now}', "
+        "suffix='Q: {input}', partial_variables={'now': datetime.now})\n"
+    )
+    assert text(template.parts) == "Now <datetime.datetime.now()>\n\nQ: 2+2\nA: 4\n\nQ: <input>"
+    assert "datetime.datetime.now" in holes(template)[0].expression.calls
 
 
 @pytest.mark.parametrize("case", json.loads((Path(__file__).parent / "data" / "langchain_renderings.json").read_text()))
