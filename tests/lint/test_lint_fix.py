@@ -77,8 +77,11 @@ PYTHON = [
     ("f\"F: {os.listdir('.')}\"", "f\"F: {sorted(os.listdir('.'))}\""),
     (
         '"\\n".join(f"{k}: {v}" for k, v in prefs.items())',
-        '"\\n".join(f"{k}: {v}" for k, v in sorted(prefs.items()))',
+        '"\\n".join(f"{k}: {v}" for k, v in sorted(prefs.items(), key=str))',
     ),
+    ('", ".join(f"{t.name}" for t in set(q))', '", ".join(sorted(f"{t.name}" for t in set(q)))'),
+    ('", ".join([str(t) for t in set(q) | {None}])', '", ".join(sorted([str(t) for t in set(q) | {None}]))'),
+    ('", ".join(map(str, set(q)))', '", ".join(sorted(map(str, set(q))))'),
 ]
 PYTHON_REFUSED = [
     ('f"T: {TAGS}"', "as a whole"),
@@ -155,6 +158,30 @@ def test_python_loop_and_own_sorted(tmp_path: Path) -> None:
     data, notes = fixed(path)
     assert data.decode() == shadowed
     assert any("of its own" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    "count", ["        n += 1\n", "        n = n + 1\n", "        n = next(c)\n", "        if n: break\n"]
+)
+def test_python_loops_that_number_their_items_are_left(tmp_path: Path, count: str) -> None:
+    path = tmp_path / "p.py"
+    loop = '        s += f"{n}. {k} {v}"\n    return s + RULES + q\n'
+    path.write_text(f'{IMPORTS}    s, n = "", 0\n    for k, v in prefs.items():\n{count}{loop}')
+    before = path.read_bytes()
+    data, notes = fixed(path)
+    assert data == before
+    assert any("numbered" in note for note in notes)
+
+
+def test_python_items_that_may_not_be_comparable(tmp_path: Path) -> None:
+    path = tmp_path / "p.py"
+    body = '    s = ""\n    for t in set(q):\n        s += f"{t}"\n    return s + RULES\n'
+    path.write_text(IMPORTS + body)
+    assert fixed(path)[0].decode() == IMPORTS + body.replace("set(q):", "sorted(set(q), key=str):")
+    path.write_text(IMPORTS + body.replace("{t}", "{t.name}"))
+    data, notes = fixed(path)
+    assert data.decode() == IMPORTS + body.replace("{t}", "{t.name}")
+    assert any("comparable" in note for note in notes)
 
 
 def test_python_prompts_no_longer_differ_between_processes(tmp_path: Path) -> None:
