@@ -9,6 +9,7 @@ from prefixlab.dialects.python_arguments import Call
 from prefixlab.dialects.python_branches import one_of
 from prefixlab.dialects.python_classes import ClassReading
 from prefixlab.dialects.python_facts import facts, origin, placed, union
+from prefixlab.dialects.python_fixed_calls import fixed_call
 from prefixlab.dialects.python_known_calls import ORDERS, known_call, list_method, mapping_method, opaque
 from prefixlab.dialects.python_literals import Source
 from prefixlab.dialects.python_modules import Member, imported_constant
@@ -118,7 +119,7 @@ class CallReading(ClassReading):
         if owner is not None and not isinstance(owner, Imported):
             made = self._method(owner, method, call, names)
         else:
-            made = template_call(call, self._file) or known_call(call)
+            made = template_call(call, self._file) or known_call(call) or fixed_call(call)
         if isinstance(made, TemplateValue):
             self._watch_template(made)
         if call.name == "random.shuffle" and node.args:

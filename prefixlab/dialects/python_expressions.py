@@ -114,7 +114,7 @@ class ExpressionReading(OperatorReading):
             return self.resolved(found)
         if isinstance(found, Opaque) and found.is_plain:
             return Opaque(found.expression, self.place(node), found.order, True, found.given)
-        return found
+        return self.started.of(found) if self._stack and names.is_global(node.id) else found
 
     def _of_all(self, name: str) -> Value | None:
         homes = self.all_of if is_followed(name) else ()

@@ -38,12 +38,19 @@ def union(source: str, expressions: Iterable[Expression]) -> Expression:
     calls: dict[str, None] = {}
     formats: dict[str, None] = {}
     orders: dict[Order, None] = {}
+    once: dict[str, None] = {}
+    always: set[str] = set()
     for one in expressions:
         names.update(dict.fromkeys(one.names))
         calls.update(dict.fromkeys(one.calls))
         formats.update(dict.fromkeys(one.formats))
         orders.update(dict.fromkeys(one.orders))
-    return Expression(source, tuple(names), tuple(calls), tuple(formats), tuple(orders))
+        if one.once:
+            once.update(dict.fromkeys(one.once))
+        if one.calls or one.names:
+            always.update([name for name in (*one.calls, *one.names) if name not in one.once])
+    is_once = tuple([name for name in once if name not in always])
+    return Expression(source, tuple(names), tuple(calls), tuple(formats), tuple(orders), once=is_once)
 
 
 def inside(value: Value | str | None) -> Iterator[Value]:
@@ -83,7 +90,9 @@ def facts(value: Value | str | None) -> Expression:
         elif isinstance(one, Alternatives):
             found.append(one.condition)
         elif isinstance(one, Imported):
-            found.append(Expression(one.name, (one.name,)))
+            # A constant of a library is called after what it is for, as `HUMAN_PROMPT`.
+            is_constant = bool(one.home) and one.name.rpartition(".")[2].isupper()
+            found.append(Expression(one.name, () if is_constant else (one.name,)))
     if len(found) == 1:
         return found[0]
     return union("", found) if found else NOTHING

@@ -13,6 +13,7 @@ from prefixlab.dialects.python_facts import checked, constant, entered, facts, p
 from prefixlab.dialects.python_heap import Heap
 from prefixlab.dialects.python_known_calls import MOST_ITEMS
 from prefixlab.dialects.python_literals import Source
+from prefixlab.dialects.python_started import Started
 from prefixlab.dialects.python_texts import formatted
 from prefixlab.dialects.python_values import (
     MOST_CHARACTERS,
@@ -56,6 +57,15 @@ class Names:
             at = at._outer
         return None
 
+    def is_global(self, name: str) -> bool:
+        """Whether the name is one of the module itself."""
+        at = self
+        while at._outer is not None:
+            if name in at.own:
+                return False
+            at = at._outer
+        return name in at.own
+
 
 class OperatorReading:
     """Reads sums, conditions and comparisons of values. The values themselves are left to those who inherit."""
@@ -67,6 +77,9 @@ class OperatorReading:
         """The step at which reading gives up, and what is left becomes holes."""
         self.depth = 0
         self.heap = Heap()
+        self._stack: list[int] = []
+        """Functions that are being followed, by the `id` of their node."""
+        self.started = Started()
         self.notes: dict[str, None] = {}
         self.all_of: list[str] = []
         """What `from ... import *` names, up to the star."""
