@@ -93,7 +93,7 @@ class ExpressionReading(OperatorReading):
                         self._field = literal.field(number)
                         number += 1
                     at, source = self._field or (self.source.place(one), "")
-                    value = self.value(one.value, names)
+                    value = self.helped(self.value(one.value, names))
                     spec = self._spec(one.format_spec, names)
                     conversion = chr(one.conversion) if one.conversion >= 0 else ""
                     parts += parts_of(value, at, source, conversion, spec)

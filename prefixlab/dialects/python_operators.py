@@ -127,13 +127,17 @@ class OperatorReading:
 
     def entering(self, node: ast.expr, names: Names) -> Value:
         """What an expression gives; of a text that was made elsewhere the holes enter where it stands now."""
-        value = self.value(node, names)
+        value = self.helped(self.value(node, names))
         if not isinstance(value, TextValue) or isinstance(node, ast.Constant | ast.JoinedStr):
             return value
         if constant_text(value) is not None or len(value.parts) > MOST_ITEMS:
             return value
         within = (self.place(node), self.source.end(node))
         return TextValue(entered(value.parts, within[0], within), value.data)
+
+    def helped(self, value: Value) -> Value:
+        """A value that enters a text; of a call of another module's function what that gives."""
+        return (value.later() or value) if isinstance(value, Opaque) and value.later is not None else value
 
     def opaque(self, node: ast.expr, names: Names, *values: Value) -> Opaque:
         """A value of which only is known what it reads."""
@@ -253,6 +257,7 @@ class OperatorReading:
         return Opaque(union(source, [facts(left), facts(right)]), at, order)
 
     def _side(self, value: Value, node: ast.AST, side: str) -> tuple[Any, ...]:
+        value = self.helped(value)
         if isinstance(value, TextValue):
             # Its holes enter where they did: a text that grows is not gone over again each time.
             return value.parts

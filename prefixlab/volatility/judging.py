@@ -43,6 +43,8 @@ def judged(
 
 def _of_start(said: Judged) -> Judged:
     """The judgement on what is read once, when the program starts: a clock, an id, a draw are a deployment's then."""
+    if said.by == "name" and said.told_by.rpartition(".")[2].isupper():
+        return UNKNOWN._replace(told_by=said.told_by)
     if said.by in ("call", "name") and said.sort in ("clock", "id", "random"):
         return said._replace(volatility=_V.DEPLOYMENT)
     return said
