@@ -96,6 +96,7 @@ class TemplateFiles:
                 continue
             try:
                 file = TemplateFile.read(path, folders, own_names, texts)
+                file.is_named = True
                 kind = wanted[0] if dialect is not None else next((one for one in wanted if one.recognises(file)), None)
                 if kind is None:
                     raise BadTemplate(

@@ -145,7 +145,7 @@ class _Fix:
         """The bytes of the file with the lines moved."""
         with open(path, "rb") as stream:
             mark = stream.read(3)
-        return (mark if mark == b"\xef\xbb\xbf" else b"") + self._text.encode()
+        return (mark if mark == b"\xef\xbb\xbf" else b"") + self._text.encode(self._file.encoding)
 
     def _linted(self, text: str) -> LintReport:
         return lint([self._file.path], self._lint, self._model, {os.path.realpath(self._file.path): text})

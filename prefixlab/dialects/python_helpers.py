@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 
 from prefixlab.dialects.python_arguments import Call
 from prefixlab.dialects.python_facts import inside
-from prefixlab.dialects.python_statements import MOST_STEPS_OF_HELPER, StatementReading
+from prefixlab.dialects.python_statements import MOST_STEPS_OF_HELPER, StatementReading, last_name
 from prefixlab.dialects.python_values import (
     Alternatives,
     Class,
@@ -51,6 +51,10 @@ def followed_elsewhere(
     reading: StatementReading, function: Function, call: Call, most_steps: int
 ) -> tuple[Value | None, int]:
     """What a function of another module gives, and what following it took; None where that is no text."""
+    marks = {last_name(one) for one in getattr(function.node, "decorator_list", ())}
+    if marks - {"staticmethod", "cache", "lru_cache"}:
+        # Such as a class method, which is given more than stands in the call.
+        return None, 0
     before, most, notes = reading.steps, reading.most_steps, dict(reading.notes)
     reading.most_steps = before + min(MOST_STEPS_OF_HELPER, most_steps)
     try:

@@ -69,6 +69,10 @@ PYTHON = [
     ('"S: " + dumps(prefs, sort_keys=False)', '"S: " + dumps(prefs, sort_keys=True)'),
     ('"S: " + j.dumps((prefs))', '"S: " + j.dumps((prefs), sort_keys=True)'),
     ('"S: " + json.dumps(prefs, indent=2,)', '"S: " + json.dumps(prefs, indent=2, sort_keys=True,)'),
+    (
+        '"S: " + json.dumps(prefs, # as it is\n        )',
+        '"S: " + json.dumps(prefs, sort_keys=True, # as it is\n        )',
+    ),
     ('"ä: " + ", ".join(TAGS)', '"ä: " + ", ".join(sorted(TAGS))'),
     ('", ".join(f"{t}!" for t in TAGS)', '", ".join(f"{t}!" for t in sorted(TAGS))'),
     ('", ".join([t for t in (TAGS)])', '", ".join([t for t in (sorted(TAGS))])'),
@@ -87,7 +91,6 @@ PYTHON_REFUSED = [
     ('f"T: {TAGS}"', "as a whole"),
     ('"\\n".join(str(v) for v in prefs.values())', "comparable"),
     ('"S: " + json.dumps(prefs, **q)', "elsewhere"),
-    ('"S: " + json.dumps(prefs, # as it is\n        )', "form that is not rewritten"),
 ]
 
 
@@ -328,3 +331,27 @@ def test_other_lines_are_what_they_were(tmp_path: Path, seed: int) -> None:
     path.write_bytes((end.join([bad for bad, _ in lines]) + end + RULES * 3).encode())
     data, _ = fixed(path)
     assert data.decode() == end.join([good for _, good in lines]) + end + RULES * 3
+
+
+def test_the_format_of_a_format_call_is_cut(tmp_path: Path) -> None:
+    path = tmp_path / "p.py"
+    call = '"On {:%Y-%m-%d %H:%M}\\n".format(datetime.now())'
+    path.write_text(f"{IMPORTS}    return {call} + RULES + q\n")
+    data, _ = fixed(path, "--fix-clocks")
+    assert data.decode() == f"{IMPORTS}    return {call.replace(' %H:%M', '')} + RULES + q\n"
+
+
+def test_a_module_keeps_the_encoding_that_it_names(tmp_path: Path) -> None:
+    path = tmp_path / "p.py"
+    body = (
+        "# -*- coding: latin-1 -*-\n" + IMPORTS.replace("ü", "é") + '    return f"é {json.dumps(prefs)}" + RULES + q\n'
+    )
+    path.write_bytes(body.encode("latin-1"))
+    assert fixed(path)[0].decode("latin-1") == body.replace("dumps(prefs)", "dumps(prefs, sort_keys=True)")
+
+
+def test_a_named_module_that_is_no_python_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "plain.py").write_text("x = 1\ndef broken(:\n")
+    run = prefixlab("lint", str(tmp_path / "plain.py"), "--no-config")
+    assert (run.returncode, b"plain.py:2:12: is not Python" in run.stderr) == (2, True)
+    assert prefixlab("lint", str(tmp_path), "--no-config").returncode == 0
