@@ -190,9 +190,9 @@ class _Trials:
             with open(path, "rb") as stream:
                 data = stream.read()
             file = self._files[path]
-            if data.removeprefix(_MARK).decode(errors="replace") != file.text:
+            if data.removeprefix(_MARK).decode(file.encoding, errors="replace") != file.text:
                 raise PrefixlabError("was changed while it was read", "Run it again", path=file.path)
-            write_over(file.path, (_MARK if data.startswith(_MARK) else b"") + text.encode())
+            write_over(file.path, (_MARK if data.startswith(_MARK) else b"") + text.encode(file.encoding))
 
     @property
     def diff(self) -> str:

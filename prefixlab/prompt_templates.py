@@ -53,6 +53,8 @@ class Expression(NamedTuple):
     orders: tuple[Order, ...] = ()
     value: str | None = None
     """Where it is known to be one text."""
+    once: tuple[str, ...] = ()
+    """Of the names and calls those that are read once, when the program starts."""
 
 
 class Text(NamedTuple):

@@ -140,6 +140,7 @@ class _Search:
             return
         try:
             file = TemplateFile.read(path, self._roots, self._own_names, self._texts)
+            file.is_named = True
             recognised = (one for one in self._wanted if one.recognises(file))
             kind = self._wanted[0] if self._dialect is not None else next(recognised, None)
             if kind is None:

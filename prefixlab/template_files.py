@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
+import tokenize
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
@@ -44,6 +46,10 @@ class TemplateFile:
         """Folders in which what it includes is looked for, beside its own."""
         self.own_names = own_names
         """Filters and tests that the project adds to Jinja2."""
+        self.encoding = "utf-8"
+        """What the file says of its bytes, or UTF-8."""
+        self.is_named = False
+        """Whether somebody asked for this file by its name."""
         self.texts = texts or {}
         """Texts that count in place of what the disk has, by real path: files before a change of theirs is written."""
 
@@ -76,13 +82,16 @@ class TemplateFile:
             raise BadTemplate(f"cannot be read: {error.strerror or error}", "Check the path", path=shown) from None
         if len(data) > MOST_BYTES:
             raise BadTemplate("is larger than 4 MB, too large for a template", "Leave it out", path=shown)
+        encoding = encoding_of(data) if shown.endswith(".py") else "utf-8-sig"
         try:
-            text = data.decode("utf-8-sig")
+            text = data.decode(encoding)
         except UnicodeDecodeError as error:
             before = error.object[: error.start].decode()
             place = shown, before.count("\n") + 1, len(before) - before.rfind("\n")
             raise BadTemplate.at(place, "is not UTF-8 text", "Save it as UTF-8") from None
-        return cls(shown, text, roots, own_names, texts)
+        file = cls(shown, text, roots, own_names, texts)
+        file.encoding = "utf-8" if encoding == "utf-8-sig" else encoding
+        return file
 
     def with_text(self, text: str) -> TemplateFile:
         """The same place with another text, such as one that a value of the file holds."""
@@ -117,6 +126,15 @@ def _project_of(folder: Path) -> Path:
         if any((one / mark).exists() for mark in _PROJECT_MARKS):
             return one
     return whole
+
+
+def encoding_of(data: bytes) -> str:
+    """The encoding that the first lines of a Python module name, as Python reads them; else UTF-8."""
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+    except SyntaxError:
+        return "utf-8-sig"
+    return "utf-8-sig" if encoding == "utf-8" else encoding
 
 
 def _is_file_inside(path: Path, folder: Path) -> bool:

@@ -151,7 +151,7 @@ class _Fix:
 
     def document(self, path: str) -> bytes:
         """The bytes of the file with the lines moved."""
-        return (mark_of(path) + self._text).encode()
+        return (mark_of(path) + self._text).encode(self._file.encoding)
 
     def _linted(self, text: str) -> LintReport:
         return lint([self._file.path], self._lint, self._model, {os.path.realpath(self._file.path): text})

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache, partial
 
 from prefixlab.dialects.few_shot_templates import few_shot_template
 from prefixlab.dialects.jinja_objects import jinja_object
@@ -11,10 +13,19 @@ from prefixlab.dialects.python_arguments import Call
 from prefixlab.dialects.python_branches import one_of
 from prefixlab.dialects.python_classes import ClassReading
 from prefixlab.dialects.python_facts import facts, origin, placed, union
+from prefixlab.dialects.python_fixed_calls import fixed_call
+from prefixlab.dialects.python_helpers import (
+    MOST_STEPS_OF_HELPERS,
+    READINGS,
+    followed_elsewhere,
+    is_helper,
+    is_self_contained,
+    known_helper,
+)
 from prefixlab.dialects.python_known_calls import ORDERS, known_call, mapping_method, opaque
 from prefixlab.dialects.python_list_methods import list_method
 from prefixlab.dialects.python_literals import Source
-from prefixlab.dialects.python_modules import Member, imported_constant
+from prefixlab.dialects.python_modules import Member, imported, imported_constant
 from prefixlab.dialects.python_operators import Names
 from prefixlab.dialects.python_partials import partial_of
 from prefixlab.dialects.python_text_classes import text_in_class
@@ -63,6 +74,8 @@ class CallReading(ClassReading):
         self._watch = watch
         self._watch_template = watch_template
         self._constants: dict[str, Value | None] = {}
+        self._helpers: dict[str, Value | None] = {}
+        self._left_for_helpers = MOST_STEPS_OF_HELPERS
         self.is_kept = False
         """Whether the reading is kept for other modules."""
 
@@ -70,6 +83,7 @@ class CallReading(ClassReading):
         """A constant that another module of the project holds."""
         if home not in self._constants:
             found = imported_constant(home, self._file, _read_module)
+            found = None if found is None else self.started.of(found)
             if self.is_kept:
                 # What is asked of it later must not be older than the files.
                 return found
@@ -101,7 +115,7 @@ class CallReading(ClassReading):
             if isinstance(owner, Instance | Class):
                 called = self.attribute_of(owner, method, node)
             elif isinstance(owner, Imported):
-                called = Imported(f"{owner.name}.{method}")
+                called = Imported(f"{owner.name}.{method}", home=owner.home and f"{owner.home}.{method}")
         else:
             called = self.value(function, names)
         positional, named = self._arguments(node, names)
@@ -127,7 +141,7 @@ class CallReading(ClassReading):
             made = self._method(owner, method, call, names)
         else:
             made = template_call(call, self._file) or few_shot_template(call, self._file) or known_call(call)
-            made = made or text_in_class(call, called)
+            made = made or fixed_call(call) or text_in_class(call, called)
         if isinstance(made, TemplateValue):
             self._watch_template(made)
         if call.name == "random.shuffle" and node.args:
@@ -137,6 +151,24 @@ class CallReading(ClassReading):
             self._watch(call, _path(function), owner)
             self._follow_lambdas([*positional, *named.values()])
             made = self._unknown(call, owner, method)
+            if isinstance(called, Imported) and called.home:
+                # Most calls never enter a text: it is followed when one does.
+                made = replace(made, later=cache(partial(self._of_helper, called.home, call)))
+        return made
+
+    def _of_helper(self, home: str, call: Call) -> Value | None:
+        """What a function of another module of the project gives; None where it is none, or gives no text."""
+        values = [*call.positional, *call.named.values()]
+        if self._left_for_helpers <= 0 or not is_self_contained(values):
+            return None
+        if home not in self._helpers or self.is_kept:
+            self._helpers[home] = imported(home, self._file, _read_module, is_helper)
+        helper = self._helpers[home]
+        reading = None if helper is None else READINGS.get(helper)
+        if reading is None or not isinstance(helper, Function):
+            return None
+        made, steps = followed_elsewhere(reading, helper, call, self._left_for_helpers)
+        self._left_for_helpers -= steps
         return made
 
     def _arguments(self, node: ast.Call, names: Names) -> tuple[list[Value], dict[str, Value]]:
@@ -216,6 +248,10 @@ class CallReading(ClassReading):
         return None
 
     def _of_text(self, owner: TextValue, name: str, call: Call) -> Value | None:
+        call = call._replace(
+            positional=[self.helped(one) for one in call.positional],
+            named={key: self.helped(one) for key, one in call.named.items()},
+        )
         if name in ("format", "format_map"):
             named = call.as_mapping() if name == "format_map" else call.named
             return formatted(owner, "f-string", call.positional, named, call.at)
@@ -283,7 +319,7 @@ def _read_module(file: TemplateFile, tree: ast.Module) -> Member:
     reading.is_kept = True
     reading.most_steps = MOST_STEPS_OF_A_MODULE
     reading.block(tree.body, names)
-    return lambda attributes: reading.member_of(names, attributes)
+    return lambda attributes: known_helper(reading.member_of(names, attributes), reading)
 
 
 _EMPTY: dict[str, Value] = {"list": Items(()), "dict": Dictionary(()), "set": Items((), "set")}

@@ -93,7 +93,7 @@ class ExpressionReading(OperatorReading):
                         self._field = literal.field(number)
                         number += 1
                     at, source = self._field or (self.source.place(one), "")
-                    value = self.value(one.value, names)
+                    value = self.helped(self.value(one.value, names))
                     spec = self._spec(one.format_spec, names)
                     conversion = chr(one.conversion) if one.conversion >= 0 else ""
                     parts += parts_of(value, at, source, conversion, spec)
@@ -114,7 +114,7 @@ class ExpressionReading(OperatorReading):
             return self.resolved(found)
         if isinstance(found, Opaque) and found.is_plain:
             return Opaque(found.expression, self.place(node), found.order, True, found.given)
-        return found
+        return self.started.of(found) if self._stack and names.is_global(node.id) else found
 
     def _of_all(self, name: str) -> Value | None:
         homes = self.all_of if is_followed(name) else ()

@@ -38,12 +38,23 @@ def union(source: str, expressions: Iterable[Expression]) -> Expression:
     calls: dict[str, None] = {}
     formats: dict[str, None] = {}
     orders: dict[Order, None] = {}
+    of_start: list[Expression] = []
+    others: list[Expression] = []
     for one in expressions:
         names.update(dict.fromkeys(one.names))
         calls.update(dict.fromkeys(one.calls))
         formats.update(dict.fromkeys(one.formats))
         orders.update(dict.fromkeys(one.orders))
-    return Expression(source, tuple(names), tuple(calls), tuple(formats), tuple(orders))
+        (of_start if one.once else others).append(one)
+    made = Expression(source, tuple(names), tuple(calls), tuple(formats), tuple(orders))
+    return made._replace(once=_once(of_start, others)) if of_start else made
+
+
+def _once(of_start: Sequence[Expression], others: Sequence[Expression]) -> tuple[str, ...]:
+    """What is read when the program starts, and never again."""
+    again = {name for one in others for name in (*one.names, *one.calls)}
+    again.update([name for one in of_start for name in (*one.names, *one.calls) if name not in one.once])
+    return tuple(dict.fromkeys([name for one in of_start for name in one.once if name not in again]))
 
 
 def inside(value: Value | str | None) -> Iterator[Value]:
@@ -83,7 +94,9 @@ def facts(value: Value | str | None) -> Expression:
         elif isinstance(one, Alternatives):
             found.append(one.condition)
         elif isinstance(one, Imported):
-            found.append(Expression(one.name, (one.name,)))
+            # A constant of a library is called after what it is for, as `HUMAN_PROMPT`.
+            is_constant = bool(one.home) and one.name.rpartition(".")[2].isupper()
+            found.append(Expression(one.name, (one.name,), once=(one.name,) if is_constant else ()))
     if len(found) == 1:
         return found[0]
     return union("", found) if found else NOTHING

@@ -62,7 +62,7 @@ def call_key(function: Function, positional: Sequence[Value], named: Mapping[str
 def _key(value: Value | None) -> tuple[object, ...]:
     """The same for values that are alike; of those that would be long to compare for the same value alone."""
     if isinstance(value, Opaque):
-        return (value, id(value.given) if value.given else 0)
+        return (value, id(value.given) if value.given else 0, id(value.later) if value.later else 0)
     if isinstance(value, TextValue) and value.data is None and len(value.parts) <= _LONGEST:
         is_short = all([isinstance(part, Piece | Gap) for part in value.parts])
         return (value,) if is_short else (id(value),)

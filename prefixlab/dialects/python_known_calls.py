@@ -9,6 +9,7 @@ from typing import Any
 from prefixlab.dialects.python_arguments import Call
 from prefixlab.dialects.python_facts import constant, facts, gone_over, inside, origin, parts_of, placed, union
 from prefixlab.dialects.python_literals import Piece, Spot
+from prefixlab.dialects.python_schemas import is_schema
 from prefixlab.dialects.python_texts import dedented
 from prefixlab.dialects.python_values import (
     MOST_INSIDE,
@@ -253,7 +254,7 @@ def _json(call: Call) -> Value:
     if value is None:
         return NONE
     sorted_keys = call.named.get("sort_keys")
-    is_sorted = isinstance(sorted_keys, Plain) and bool(sorted_keys.value)
+    is_sorted = (isinstance(sorted_keys, Plain) and bool(sorted_keys.value)) or is_schema(value)
     if isinstance(value, Opaque) or (isinstance(value, Items) and not isinstance(value, Dictionary)):
         has_other = isinstance(value, Opaque) or any(isinstance(one, Opaque | Spread) for one in value.items)
         if has_other:

@@ -27,6 +27,9 @@ Member = Callable[[Sequence[str]], Value | None]
 Read = Callable[[TemplateFile, ast.Module], Member]
 """Reads the statements of a module."""
 
+Wanted = Callable[[Value | None], bool]
+"""Whether a value of another module is what is looked for."""
+
 _State = tuple[str, int, int]
 """A module's path, and when and how large it was."""
 
@@ -48,24 +51,30 @@ def is_followed(name: str) -> bool:
 def imported_constant(home: str, file: TemplateFile, read: Read) -> Value | None:
     """What `from ..prompts import SYSTEM` gives, written `..prompts.SYSTEM`; None where it is no constant of a file of
     the project."""
+    return imported(home, file, read, _is_constant)
+
+
+def imported(home: str, file: TemplateFile, read: Read, is_wanted: Wanted) -> Value | None:
+    """What is imported, where it is what is looked for."""
     if (file.path, home) in _ASKED:
         return None
     _ASKED.append((file.path, home))
     try:
-        return _found(home, file, read)
+        return _found(home, file, read, is_wanted)
     finally:
         _ASKED.pop()
 
 
-def _found(home: str, file: TemplateFile, read: Read) -> Value | None:
+def _found(home: str, file: TemplateFile, read: Read, is_wanted: Wanted) -> Value | None:
     level = len(home) - len(home.lstrip("."))
     parts = home[level:].split(".")
     for folder in import_folders(file, level):
         for length in range(len(parts) - 1, -1 if level else 0, -1):
             found = _module_file(folder, parts[:length])
             if found is not None:
-                value = _member(found, parts[length:], file, read)
-                if value is not None:
+                member = _module(found, file, read)
+                value = None if member is None else member(parts[length:])
+                if is_wanted(value):
                     return value
     return None
 
@@ -94,12 +103,6 @@ def _module_file(folder: Path, parts: Sequence[str]) -> Path | None:
         if path.is_file():
             return path
     return None
-
-
-def _member(path: Path, attributes: Sequence[str], file: TemplateFile, read: Read) -> Value | None:
-    member = _module(path, file, read)
-    value = None if member is None else member(attributes)
-    return value if _is_constant(value) else None
 
 
 def _module(path: Path, file: TemplateFile, read: Read) -> Member | None:
@@ -146,7 +149,7 @@ def _read(path: str, file: TemplateFile, read: Read) -> tuple[Member | None, set
 def _is_constant(value: Value | None, depth: int = 0) -> bool:
     """Whether a value is text or made of texts, so that nothing of its module is needed any more."""
     if isinstance(value, TextValue):
-        return constant_text(value) is not None
+        return depth == 0 or constant_text(value) is not None
     if isinstance(value, Items):
         return depth < 4 and all([_is_constant(one, depth + 1) for one in value.items])
     if isinstance(value, Dictionary):

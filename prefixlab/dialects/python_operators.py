@@ -13,6 +13,7 @@ from prefixlab.dialects.python_facts import checked, constant, entered, facts, p
 from prefixlab.dialects.python_heap import Heap
 from prefixlab.dialects.python_known_calls import MOST_ITEMS
 from prefixlab.dialects.python_literals import Source
+from prefixlab.dialects.python_started import Started
 from prefixlab.dialects.python_texts import formatted
 from prefixlab.dialects.python_values import (
     MOST_CHARACTERS,
@@ -56,6 +57,15 @@ class Names:
             at = at._outer
         return None
 
+    def is_global(self, name: str) -> bool:
+        """Whether the name is one of the module itself."""
+        at = self
+        while at._outer is not None:
+            if name in at.own:
+                return False
+            at = at._outer
+        return name in at.own
+
 
 class OperatorReading:
     """Reads sums, conditions and comparisons of values. The values themselves are left to those who inherit."""
@@ -67,6 +77,9 @@ class OperatorReading:
         """The step at which reading gives up, and what is left becomes holes."""
         self.depth = 0
         self.heap = Heap()
+        self._stack: list[int] = []
+        """Functions that are being followed, by the `id` of their node."""
+        self.started = Started()
         self.notes: dict[str, None] = {}
         self.all_of: list[str] = []
         """What `from ... import *` names, up to the star."""
@@ -114,13 +127,17 @@ class OperatorReading:
 
     def entering(self, node: ast.expr, names: Names) -> Value:
         """What an expression gives; of a text that was made elsewhere the holes enter where it stands now."""
-        value = self.value(node, names)
+        value = self.helped(self.value(node, names))
         if not isinstance(value, TextValue) or isinstance(node, ast.Constant | ast.JoinedStr):
             return value
         if constant_text(value) is not None or len(value.parts) > MOST_ITEMS:
             return value
         within = (self.place(node), self.source.end(node))
         return TextValue(entered(value.parts, within[0], within), value.data)
+
+    def helped(self, value: Value) -> Value:
+        """A value that enters a text; of a call of another module's function what that gives."""
+        return (value.later() or value) if isinstance(value, Opaque) and value.later is not None else value
 
     def opaque(self, node: ast.expr, names: Names, *values: Value) -> Opaque:
         """A value of which only is known what it reads."""
@@ -240,6 +257,7 @@ class OperatorReading:
         return Opaque(union(source, [facts(left), facts(right)]), at, order)
 
     def _side(self, value: Value, node: ast.AST, side: str) -> tuple[Any, ...]:
+        value = self.helped(value)
         if isinstance(value, TextValue):
             # Its holes enter where they did: a text that grows is not gone over again each time.
             return value.parts

@@ -40,6 +40,9 @@ class PythonSource:
         """
         lower = file.text.lower()
         if not any([hint in lower for hint in _HINTS]):
+            if file.is_named:
+                # Whoever names a file wants to know if it cannot be read.
+                _parsed(Source(file.path, file.text))
             return
         source = Source(file.path, file.text)
         found = PromptReading(source, _parsed(source), file)

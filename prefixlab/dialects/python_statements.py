@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from prefixlab.dialects.python_branches import looped, one_of
 from prefixlab.dialects.python_expressions import ExpressionReading
 from prefixlab.dialects.python_facts import facts, origin, union
+from prefixlab.dialects.python_fixed_calls import named_value
 from prefixlab.dialects.python_heap import Heap, call_key
 from prefixlab.dialects.python_literals import Source
 from prefixlab.dialects.python_operators import Names, truth
@@ -44,7 +45,6 @@ class StatementReading(ExpressionReading):
         """Functions that were followed, by the `id` of their node."""
         self.target = ""
         """The name that is being assigned to in the module itself."""
-        self._stack: list[int] = []
         self._early: list[list[tuple[Expression, Place, list[Value]]]] = [[]]
         """What the functions that are being followed return in some branches, before they end."""
         self._instances = 0
@@ -238,9 +238,7 @@ class StatementReading(ExpressionReading):
         """Binds a target to a value."""
         if isinstance(target, ast.Name):
             if isinstance(value, Opaque) and not value.is_plain and target.id not in value.expression.names:
-                # What the author calls it tells something too.
-                expression = value.expression._replace(names=(target.id, *value.expression.names))
-                value = Opaque(expression, value.at, value.order, False, value.given)
+                value = named_value(value, target.id)
             names.own[target.id] = value
         elif isinstance(target, ast.Tuple | ast.List):
             inner = value.items if isinstance(value, Items) and len(value.items) == len(target.elts) else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -55,6 +55,8 @@ class Opaque:
     """Whether it is a name, or an attribute of one, that the caller fills."""
     given: Mapping[str, Value] = field(default_factory=dict, compare=False)
     """What it was made with, by keyword: `GenerativeModel(system_instruction=...)`."""
+    later: Callable[[], Value | None] | None = field(default=None, compare=False)
+    """What a function of another module gives, looked for where it enters a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +159,7 @@ class Dictionary:
         return Dictionary((*self.entries, (key, value)), self.at)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Function:
     """A function of the module; `self` where it is bound."""
 

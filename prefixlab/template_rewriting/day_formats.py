@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from string import Formatter
 
 from prefixlab.template_rewriting.edits import Edit, Refused
 from prefixlab.template_rewriting.jinja_statements import statement, tokens_from
@@ -68,7 +69,38 @@ def in_python(text: str, offset: int) -> list[Edit]:
             if isinstance(spec, ast.JoinedStr) and len(spec.values) == 1 and isinstance(spec.values[0], ast.Constant):
                 start = nodes.end(node)
                 return _cut(nodes, spec.values[0], start, start + 1 + len(str(spec.values[0].value)))
+        if (
+            isinstance(parent, ast.Call)
+            and isinstance(node, ast.expr)
+            and (edits := _in_format_call(nodes, parent, node))
+        ):
+            return edits
     raise Refused("its format is not in sight")
+
+
+def _in_format_call(nodes: PythonNodes, call: ast.Call, clock: ast.expr) -> list[Edit]:
+    """The format of the one field of `"{:%H:%M}".format(clock)`; nothing where it is no such call."""
+    function = call.func
+    if not isinstance(function, ast.Attribute) or function.attr != "format" or call.args != [clock] or call.keywords:
+        return []
+    constant = function.value
+    if not isinstance(constant, ast.Constant) or not isinstance(constant.value, str):
+        return []
+    try:
+        fields = [spec for _, name, spec, _ in Formatter().parse(constant.value) if name is not None]
+    except ValueError:
+        return []
+    if len(fields) != 1 or "%" not in (form := fields[0] or ""):
+        return []
+    cut, whole = of_days(form), constant.value
+    at = nodes.text.find(form, nodes.start(constant), nodes.end(constant))
+    if at < 0 or whole.count(form) != 1:
+        raise Refused("its format is not written out")
+
+    def change() -> None:
+        constant.value = whole.replace(form, cut)
+
+    return nodes.proved([Edit(at, at + len(form), cut)], change)
 
 
 def _is_format(node: ast.AST, nodes: PythonNodes) -> bool:

@@ -36,6 +36,11 @@ def in_python(text: str, offset: int) -> list[Edit]:
         return nodes.proved([edit], change)
     bracket = nodes.end(call) - 1
     inside = text[:bracket].rstrip()
+    given = [*call.args, *[keyword.value for keyword in call.keywords]]
+    last = max(map(nodes.end, given), default=bracket)
+    if "#" in text[last:bracket]:
+        # A comment stands behind the last argument: what is written there would be part of it.
+        inside = text[:last]
     comma = "" if inside.endswith(",") else ", "
     added = f"{comma}sort_keys=True" if comma else " sort_keys=True,"
 

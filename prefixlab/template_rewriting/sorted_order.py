@@ -7,16 +7,24 @@ from collections.abc import Sequence
 
 from prefixlab.template_rewriting.edits import Edit, Refused
 from prefixlab.template_rewriting.jinja_statements import Token, closing, statement, tokens_from
+from prefixlab.template_rewriting.python_items import (
+    LISTS,
+    holds_texts,
+    is_listing,
+    is_mapping,
+    is_set,
+    numbers_items,
+    takes_apart,
+)
 from prefixlab.template_rewriting.python_nodes import PythonNodes
-
-_LISTS = ("os.listdir", "glob.glob")
-"""Give lists, so that a sorted one is of the same kind."""
 
 _THROUGH = ("enumerate", "list", "tuple", "iter")
 _WITH_FUNCTION = ("map", "filter")
 
 _NUMBERS = ("index", "index0", "revindex", "revindex0", "cycle")
 _NOT_IN_SIGHT = "what it goes through is put in order elsewhere"
+_NUMBERED = "its items are numbered, so their order may mean something"
+_UNKNOWN = "its items may not be comparable"
 _NOT_COMPARABLE = "the values of a mapping may not be comparable"
 
 
@@ -40,18 +48,77 @@ def in_python(text: str, offset: int) -> list[Edit]:
         raise Refused(_NOT_COMPARABLE)
     if isinstance(items, ast.Call) and nodes.called(items).rpartition(".")[2] in ("scandir", "reversed", "sorted"):
         raise Refused(_NOT_IN_SIGHT)
-    parent = nodes.parents[id(items)]
-    edits = [Edit(nodes.start(items), nodes.start(items), "sorted("), Edit(nodes.end(items), nodes.end(items), ")")]
+    whole, key = _sortable(items, nodes)
+    start, end = nodes.start(whole), nodes.end(whole)
+    if isinstance(whole, ast.GeneratorExp) and text[start : start + 1] != "(":
+        raise Refused(_NOT_IN_SIGHT)
+    parent = nodes.parents[id(whole)]
+    edits = [Edit(start, start, "sorted("), Edit(end, end, f", key={key})" if key else ")")]
+    if isinstance(whole, ast.GeneratorExp) and isinstance(parent, ast.Call) and start == nodes.end(parent.func):
+        # The brackets of the call are those of the generator.
+        edits = [Edit(start, start, "(sorted"), Edit(end, end, ")")]
 
     def change() -> None:
-        made = ast.Call(ast.Name("sorted", ast.Load()), [items], [])
+        keywords = [ast.keyword("key", ast.Name(key, ast.Load()))] if key else []
+        made = ast.Call(ast.Name("sorted", ast.Load()), [whole], keywords)
         for name, value in ast.iter_fields(parent):
-            if value is items:
+            if value is whole:
                 setattr(parent, name, made)
             elif isinstance(value, list):
-                value[:] = [made if one is items else one for one in value]
+                value[:] = [made if one is whole else one for one in value]
 
     return nodes.proved(edits, change)
+
+
+def _sortable(items: ast.expr, nodes: PythonNodes) -> tuple[ast.expr, str]:
+    """What is put in order so that nothing can go wrong: the items, or the texts that a join makes of them; and the
+    key by which.
+
+    Raises:
+        Refused: the items may not be comparable, or their order may mean something.
+    """
+    loop, joined = _gone_through(items, nodes)
+    has_no_order = is_set(items, nodes) or is_listing(items, nodes)
+    if loop is not None and not has_no_order and numbers_items(loop, nodes):
+        raise Refused(_NUMBERED)
+    if is_listing(items, nodes) or holds_texts(items, nodes) or joined is items:
+        return items, ""
+    if joined is not None and not is_mapping(items):
+        if numbers_items(joined, nodes):
+            raise Refused(_NUMBERED)
+        return joined, ""
+    if loop is None or nodes.binds("str"):
+        raise Refused(_UNKNOWN)
+    within = [nodes.parents[id(loop)]] if isinstance(loop, ast.comprehension) else list[ast.AST](loop.body)
+    if not is_mapping(items) and takes_apart(loop.target, within):
+        raise Refused(_UNKNOWN)
+    return items, "str"
+
+
+def _gone_through(
+    items: ast.expr, nodes: PythonNodes
+) -> tuple[ast.For | ast.AsyncFor | ast.comprehension | None, ast.expr | None]:
+    """The loop that goes through the items, and what is joined of them; None where there is no such thing."""
+    loop: ast.For | ast.AsyncFor | ast.comprehension | None = None
+    at: ast.expr = items
+    while True:
+        parent = nodes.parents.get(id(at))
+        if isinstance(parent, ast.For | ast.AsyncFor) and parent.iter is at:
+            return parent, None
+        if isinstance(parent, ast.comprehension) and loop is None:
+            loop = parent
+            parent = nodes.parents[id(parent)]
+            if not isinstance(parent, ast.ListComp | ast.GeneratorExp):
+                return loop, None
+            at = parent
+            continue
+        if not isinstance(parent, ast.Call) or at not in parent.args:
+            return loop, None
+        if isinstance(parent.func, ast.Attribute) and parent.func.attr == "join":
+            return loop, at
+        if nodes.called(parent) not in (*_THROUGH, *_WITH_FUNCTION):
+            return loop, None
+        at = parent
 
 
 def _items(node: ast.AST, nodes: PythonNodes) -> ast.expr | None:
@@ -64,7 +131,7 @@ def _items(node: ast.AST, nodes: PythonNodes) -> ast.expr | None:
         return _inside(node, nodes)
     if isinstance(node, ast.expr):
         parent = nodes.parents.get(id(node))
-        if nodes.called(node) in _LISTS:
+        if nodes.called(node) in LISTS:
             return node
         if isinstance(parent, ast.comprehension) and parent.iter is node:
             return None if parent.is_async else _inside(node, nodes)
@@ -101,7 +168,7 @@ def in_jinja(text: str, offset: int) -> list[Edit]:
         return _joined(inside)
     begin = next((at for at, one in enumerate(inside) if (one.kind, one.text) == ("name", "in")), None)
     if begin is None or _numbers(tokens):
-        raise Refused("its items are numbered, so their order may mean something")
+        raise Refused(_NUMBERED)
     end = _end_of_items(inside, begin + 1)
     return _sorted(inside, begin + 1, end)
 

@@ -31,7 +31,7 @@ def judged(
             own = of_call(name, expression) if called else of_name(name, expression)
             said = _declared(name, own, declared or {}) or _shown(name, own, distinct or {}, called) or own
             if said is not None:
-                found.append(said)
+                found.append(_of_start(said) if name in expression.once else said)
     if any([one.by == "call" and one.sort == "date" for one in found]):
         # A variable `now` that is set to a day is called so for what it was read from.
         found = [one for one in found if not (one.by == "name" and one.sort == "clock")]
@@ -39,6 +39,15 @@ def judged(
         return UNKNOWN
     by_project = [one for one in found if one.by == "declared"]
     return max(by_project or found, key=lambda one: (one.volatility, one.sort != "unknown"))
+
+
+def _of_start(said: Judged) -> Judged:
+    """The judgement on what is read once, when the program starts: a clock, an id, a draw are a deployment's then."""
+    if said.by == "name" and said.told_by.rpartition(".")[2].isupper():
+        return UNKNOWN._replace(told_by=said.told_by)
+    if said.by in ("call", "name") and said.sort in ("clock", "id", "random"):
+        return said._replace(volatility=_V.DEPLOYMENT)
+    return said
 
 
 def _declared(name: str, own: Judged | None, declared: Mapping[str, Volatility]) -> Judged | None:

@@ -69,6 +69,10 @@ PYTHON = [
     ('"S: " + dumps(prefs, sort_keys=False)', '"S: " + dumps(prefs, sort_keys=True)'),
     ('"S: " + j.dumps((prefs))', '"S: " + j.dumps((prefs), sort_keys=True)'),
     ('"S: " + json.dumps(prefs, indent=2,)', '"S: " + json.dumps(prefs, indent=2, sort_keys=True,)'),
+    (
+        '"S: " + json.dumps(prefs, # as it is\n        )',
+        '"S: " + json.dumps(prefs, sort_keys=True, # as it is\n        )',
+    ),
     ('"ä: " + ", ".join(TAGS)', '"ä: " + ", ".join(sorted(TAGS))'),
     ('", ".join(f"{t}!" for t in TAGS)', '", ".join(f"{t}!" for t in sorted(TAGS))'),
     ('", ".join([t for t in (TAGS)])', '", ".join([t for t in (sorted(TAGS))])'),
@@ -77,14 +81,16 @@ PYTHON = [
     ("f\"F: {os.listdir('.')}\"", "f\"F: {sorted(os.listdir('.'))}\""),
     (
         '"\\n".join(f"{k}: {v}" for k, v in prefs.items())',
-        '"\\n".join(f"{k}: {v}" for k, v in sorted(prefs.items()))',
+        '"\\n".join(f"{k}: {v}" for k, v in sorted(prefs.items(), key=str))',
     ),
+    ('", ".join(f"{t.name}" for t in set(q))', '", ".join(sorted(f"{t.name}" for t in set(q)))'),
+    ('", ".join([str(t) for t in set(q) | {None}])', '", ".join(sorted([str(t) for t in set(q) | {None}]))'),
+    ('", ".join(map(str, set(q)))', '", ".join(sorted(map(str, set(q))))'),
 ]
 PYTHON_REFUSED = [
     ('f"T: {TAGS}"', "as a whole"),
     ('"\\n".join(str(v) for v in prefs.values())', "comparable"),
     ('"S: " + json.dumps(prefs, **q)', "elsewhere"),
-    ('"S: " + json.dumps(prefs, # as it is\n        )', "form that is not rewritten"),
 ]
 
 
@@ -155,6 +161,30 @@ def test_python_loop_and_own_sorted(tmp_path: Path) -> None:
     data, notes = fixed(path)
     assert data.decode() == shadowed
     assert any("of its own" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    "count", ["        n += 1\n", "        n = n + 1\n", "        n = next(c)\n", "        if n: break\n"]
+)
+def test_python_loops_that_number_their_items_are_left(tmp_path: Path, count: str) -> None:
+    path = tmp_path / "p.py"
+    loop = '        s += f"{n}. {k} {v}"\n    return s + RULES + q\n'
+    path.write_text(f'{IMPORTS}    s, n = "", 0\n    for k, v in prefs.items():\n{count}{loop}')
+    before = path.read_bytes()
+    data, notes = fixed(path)
+    assert data == before
+    assert any("numbered" in note for note in notes)
+
+
+def test_python_items_that_may_not_be_comparable(tmp_path: Path) -> None:
+    path = tmp_path / "p.py"
+    body = '    s = ""\n    for t in set(q):\n        s += f"{t}"\n    return s + RULES\n'
+    path.write_text(IMPORTS + body)
+    assert fixed(path)[0].decode() == IMPORTS + body.replace("set(q):", "sorted(set(q), key=str):")
+    path.write_text(IMPORTS + body.replace("{t}", "{t.name}"))
+    data, notes = fixed(path)
+    assert data.decode() == IMPORTS + body.replace("{t}", "{t.name}")
+    assert any("comparable" in note for note in notes)
 
 
 def test_python_prompts_no_longer_differ_between_processes(tmp_path: Path) -> None:
@@ -308,3 +338,27 @@ def test_a_clock_that_is_left_has_its_reason(tmp_path: Path) -> None:
     path.write_text(f'{{{{ strftime_now("%H:%M") }}}}\n{"Answer in two sentences, and be kind to all. " * 5}')
     found = prefixlab("lint", str(path), "--fix", "--dry-run", "--no-config")
     assert b"PL102 is not fixed: a clock becomes a date with --fix-clocks alone." in found.stderr
+
+
+def test_the_format_of_a_format_call_is_cut(tmp_path: Path) -> None:
+    path = tmp_path / "p.py"
+    call = '"On {:%Y-%m-%d %H:%M}\\n".format(datetime.now())'
+    path.write_text(f"{IMPORTS}    return {call} + RULES + q\n")
+    data, _ = fixed(path, "--fix-clocks")
+    assert data.decode() == f"{IMPORTS}    return {call.replace(' %H:%M', '')} + RULES + q\n"
+
+
+def test_a_module_keeps_the_encoding_that_it_names(tmp_path: Path) -> None:
+    path = tmp_path / "p.py"
+    body = (
+        "# -*- coding: latin-1 -*-\n" + IMPORTS.replace("ü", "é") + '    return f"é {json.dumps(prefs)}" + RULES + q\n'
+    )
+    path.write_bytes(body.encode("latin-1"))
+    assert fixed(path)[0].decode("latin-1") == body.replace("dumps(prefs)", "dumps(prefs, sort_keys=True)")
+
+
+def test_a_named_module_that_is_no_python_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "plain.py").write_text("x = 1\ndef broken(:\n")
+    run = prefixlab("lint", str(tmp_path / "plain.py"), "--no-config")
+    assert (run.returncode, b"plain.py:2:12: is not Python" in run.stderr) == (2, True)
+    assert prefixlab("lint", str(tmp_path), "--no-config").returncode == 0
