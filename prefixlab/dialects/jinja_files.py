@@ -15,7 +15,15 @@ from jinja2 import nodes
 from jinja2.ext import do, i18n, loopcontrols
 
 from prefixlab.dialects.jinja_limits import refused
-from prefixlab.dialects.jinja_tokens import FollowingParser, Located, Span, fault_offset, located, unknown_offset, value_span
+from prefixlab.dialects.jinja_tokens import (
+    FollowingParser,
+    Located,
+    Span,
+    fault_offset,
+    located,
+    unknown_offset,
+    value_span,
+)
 from prefixlab.prompt_templates import Place
 from prefixlab.rendering.sandbox import GenerationBlock
 from prefixlab.template_files import BadTemplate, TemplateFile
