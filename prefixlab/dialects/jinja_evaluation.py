@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import jinja2
@@ -136,7 +136,7 @@ class Evaluation:
 
     def _inside(
         self, node: nodes.Expr, at: Place, file: JinjaFile, scope: Scope
-    ) -> tuple[Sequence[Value] | None, dict[str, Value]]:
+    ) -> tuple[Sequence[Value] | None, Mapping[str, Value]]:
         """The items or the attributes of an expression, where they are known."""
         name = dotted(node)
         if name:
@@ -169,7 +169,7 @@ class Evaluation:
                 return self._joined(node, at, file, scope)
             if node.name == "format":
                 text = constant(self._environment, node.node, scope)
-                return self._filled(percent_fields(text), text, node.args, (), at, file, scope)
+                return self._filled(percent_fields, text, node.args, (), at, file, scope)
         return None
 
     def _joined(self, node: nodes.Filter, at: Place, file: JinjaFile, scope: Scope) -> Sequence[Part] | None:
@@ -192,7 +192,7 @@ class Evaluation:
         text = constant(self._environment, node.node.node, scope)
         if not isinstance(text, str) or node.dyn_args or node.dyn_kwargs:
             return None
-        return self._filled(brace_fields(text), text, node.args, node.kwargs, at, file, scope)
+        return self._filled(brace_fields, text, node.args, node.kwargs, at, file, scope)
 
     def _filled(
         self,

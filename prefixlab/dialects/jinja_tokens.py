@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import jinja2
@@ -118,10 +119,8 @@ class FollowingParser(Parser):
         return super().parse()
 
     def stops_at(self) -> int:
-        try:
+        with suppress(jinja2.TemplateSyntaxError, ValueError, RecursionError):
             self.parse()
-        except (jinja2.TemplateSyntaxError, ValueError, RecursionError):
-            pass
         if self._at is not None:
             return self._at
         if self.stream.current.type is not TOKEN_EOF:
