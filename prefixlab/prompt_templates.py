@@ -112,6 +112,10 @@ Render = Callable[[Mapping[str, Any]], Sequence[Message]]
 Raises `PrefixlabError` where a value is missing or the template fails."""
 
 
+Kind = Literal["head", "system", "user turn", "generation prompt", "answer", "thought", "tool call", "tool result"]
+"""Of a prompt's parts."""
+
+
 class Parting(NamedTuple):
     """Where what an engine holds of a conversation stops being the start of the prompt of its next turn.
 
@@ -122,7 +126,7 @@ class Parting(NamedTuple):
     """Where the template writes what differs."""
     source: str
     """The expression that writes it; empty of text."""
-    kind: Literal["head", "user turn", "generation prompt", "answer", "thought", "tool call"]
+    kind: Kind
     """What is written otherwise."""
     was: str
     now: str

@@ -168,10 +168,7 @@ def measured(
             ]
         ),
         partings=tuple(
-            [
-                (one, count(one.shared, True, False)[0], count(one.lost, True, False)[0])
-                for one in template.partings
-            ]
+            [(one, count(one.shared, True, False)[0], count(one.lost, True, False)[0]) for one in template.partings]
         ),
     )
 

@@ -18,7 +18,7 @@ from jinja2 import nodes
 from prefixlab.dialects.jinja_files import JinjaFile
 from prefixlab.dialects.jinja_marks import MarkedEnvironment, Written
 from prefixlab.errors import PrefixlabError
-from prefixlab.prompt_templates import Parting, Place
+from prefixlab.prompt_templates import Kind, Parting, Place
 from prefixlab.template_files import TemplateFile
 
 _SYSTEM = {"role": "system", "content": "You answer questions about a bookshop."}
@@ -38,6 +38,9 @@ _TOOL = {
         "parameters": {"type": "object", "properties": {"day": {"type": "string", "description": "A day."}}},
     },
 }
+_THINKING = dict.fromkeys(("reasoning_content", "reasoning", "thinking"), _THOUGHT)
+"""A thought in the fields that servers and templates have for it."""
+
 _SWITCHES = ("enable_thinking", "thinking")
 """What callers of templates call it whether the model is to think."""
 
@@ -53,6 +56,8 @@ class _Talk(NamedTuple):
     values: Mapping[str, Any]
     thought: str = ""
     """What the model thinks, where it is said in a field of its own."""
+    tells_answer: bool = True
+    """Whether the template's own writing of an answer tells what the model writes."""
 
 
 def partings_of(
@@ -62,33 +67,39 @@ def partings_of(
     probe = _Probe(MarkedEnvironment(file, source), file)
     names = {node.name for node in tree.tree.find_all(nodes.Name)}
     found: dict[Place, Parting] = {}
-    for talk in _talks([one for one in _SWITCHES if one in names], "</think>" in file.text):
+    switches = [one for one in _SWITCHES if one in names]
+    for talk in _talks(switches, "</think>" in file.text, reads_thought=probe.reads_thought()):
         if probe.is_spent:
             break
         one = probe.parting(talk)
-        if one is not None:
+        # A thought that is dropped is one fault, wherever it is.
+        if one is not None and not (one.kind == "thought" and any(other.kind == "thought" for other in found.values())):
             found.setdefault(one.at, one)
     return tuple(found.values())
 
 
-def _talks(switches: Sequence[str], thinks_in_content: bool) -> Iterator[_Talk]:
+def _talks(switches: Sequence[str], thinks_in_content: bool, *, reads_thought: bool) -> Iterator[_Talk]:
     settings: list[dict[str, Any]] = [{}, *[{one: is_on} for one in switches for is_on in (True, False)]]
     for values in settings:
-        yield _Talk(_turns([{"content": text} for text in _ANSWERS]), values)
+        # A model that thinks does not answer without a thought, whatever the template writes of such an answer.
+        yield _Talk(_turns([{"content": text} for text in _ANSWERS]), values, tells_answer=not reads_thought)
     for values in settings:
-        fields = dict.fromkeys(("reasoning_content", "reasoning", "thinking"), _THOUGHT)
-        yield _Talk(_turns([{"content": text, **fields} for text in _ANSWERS]), values, _THOUGHT)
-        if thinks_in_content and False not in values.values():
+        if False in values.values():
+            continue
+        if reads_thought:
+            yield _Talk(_turns([{"content": text, **_THINKING} for text in _ANSWERS]), values, _THOUGHT)
+        elif thinks_in_content:
             thoughts = [f"<think>\n{_THOUGHT}\n</think>\n\n{text}" for text in _ANSWERS]
             yield _Talk(_turns([{"content": text} for text in thoughts]), values)
+    thinking = _THINKING if reads_thought else {}
     called = [
         _QUESTIONS[0],
-        {"role": "assistant", "content": "", "tool_calls": [_CALL]},
+        {"role": "assistant", "content": "", "tool_calls": [_CALL], **thinking},
         {"role": "tool", "name": "hours", "tool_call_id": _CALL["id"], "content": "From ten to six."},
-        {"role": "assistant", "content": _ANSWERS[0]},
+        {"role": "assistant", "content": _ANSWERS[0], **thinking},
         _QUESTIONS[1],
     ]
-    yield _Talk(called, {"tools": [_TOOL]})
+    yield _Talk(called, {"tools": [_TOOL]}, _THOUGHT if reads_thought else "")
 
 
 def _turns(answers: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -109,6 +120,16 @@ class _Probe:
     def is_spent(self) -> bool:
         """Whether the template has taken all steps that it may."""
         return self._environment.is_spent
+
+    def reads_thought(self) -> bool:
+        """Whether the template writes a thought that a field of an answer has."""
+        messages = _turns([{"content": _ANSWERS[0], **_THINKING}])[:2]
+        for system in ((_SYSTEM,), ()):
+            try:
+                return _THOUGHT in self._render([*system, *messages], _Talk(messages, {}), asks=False).text
+            except PrefixlabError:
+                continue
+        return False
 
     def parting(self, talk: _Talk) -> Parting | None:
         """The first place where a prompt of a conversation goes on otherwise; None where there is none, or the template
@@ -134,24 +155,31 @@ class _Probe:
         prompt = self._render(messages[:now], talk)
         after = self._render(messages[:later], talk)
         answer = self._answer(messages, now, prompt.text, talk)
+        if talk.thought and not answer:
+            # Here the model does not think.
+            return None
         held = prompt.text + answer
         if after.text.startswith(held):
             return None
         at = len(commonprefix([held, after.text]))  # noqa: RUF071 - texts, not paths
+        start = max([found.start() for found in _WORDS.finditer(held) if found.start() <= at], default=at)
         if at < len(prompt.text):
             writer = _writer(prompt, after, at)
             bare = self._render(messages[:now], talk, asks=False).text
             asked = len(commonprefix([bare, prompt.text]))  # noqa: RUF071 - texts, not paths
-            kind = "generation prompt" if at >= asked else _kind_in(prompt.text, messages[:now], at)
+            if bare == prompt.text:
+                # It asks for an answer always: behind the last message.
+                last = messages[now - 1]["content"]
+                asked = prompt.text.rfind(last) + len(last)
+            kind: Kind = "generation prompt" if at >= asked else _kind_in(prompt.text, messages[:now], at)
         else:
             writer = after.writer(at)
             kind = "tool call" if "tool_calls" in messages[now] else "answer"
             if _THOUGHT in held[at:] and _THOUGHT in answer:
                 kind = "thought"
         place, source = writer if writer is not None else (Place(self._file.path, 1, 1), "")
-        start = max([found.start() for found in _WORDS.finditer(held) if found.start() <= at], default=at)
         return Parting(
-            place, source, kind, _quoted(held[start:]), _quoted(after.text[start:]), held[:at], held[at:]  # type: ignore[arg-type]
+            place, source, kind, _quoted(held[start:]), _quoted(after.text[start:]), held[:at], held[at:]
         )  # fmt: skip
 
     def _answer(self, messages: Sequence[Mapping[str, Any]], at: int, prompt: str, talk: _Talk) -> str:
@@ -164,7 +192,7 @@ class _Probe:
             return content.removeprefix("<think>\n") if prompt.rstrip().endswith("<think>") else content
         last = self._render(messages[: at + 1], talk, asks=False).text
         said = content or _ARGUMENT
-        if not last.startswith(prompt) or talk.thought not in last[len(prompt) :]:
+        if not talk.tells_answer or not last.startswith(prompt) or talk.thought not in last[len(prompt) :]:
             return ""
         end = last.rfind(said)
         return last[len(prompt) : end + len(said)] if end >= len(prompt) else ""
@@ -182,25 +210,24 @@ def _writer(prompt: Written, after: Written, at: int) -> tuple[Place, str] | Non
     return after.writer(at) if is_more and not is_less else prompt.writer(at)
 
 
-def _kind_in(prompt: str, messages: Sequence[Mapping[str, Any]], at: int) -> str:
+def _kind_in(prompt: str, messages: Sequence[Mapping[str, Any]], at: int) -> Kind:
     """What of a prompt stands at an offset."""
     end = 0
-    for number, message in enumerate(messages):
+    for message in messages:
         text = message["content"] or _ARGUMENT
         found = prompt.find(text, end)
         if found < 0:
             continue
-        if number == 0 and at < found and message["role"] != "system":
-            return "user turn" if _starts_turn(prompt, at) else "head"
-        if at < found + len(text) or number == len(messages) - 1:
-            return {"user": "user turn", "assistant": "answer", "tool": "tool call"}.get(message["role"], "head")
         end = found + len(text)
+        role = message["role"]
+        if at < end or message is messages[-1]:
+            if role == "assistant":
+                thinks = 0 <= prompt.find(_THOUGHT, at) < end
+                return "thought" if thinks else "tool call" if "tool_calls" in message else "answer"
+            if message is messages[0] and at < found and "\n" in prompt[:at].strip():
+                return "head"
+            return {"system": "system", "user": "user turn"}.get(role, "tool result")  # type: ignore[return-value]
     return "head"
-
-
-def _starts_turn(prompt: str, at: int) -> bool:
-    """Whether no line has ended ahead of an offset."""
-    return "\n" not in prompt[:at].strip()
 
 
 def _quoted(text: str) -> str:
@@ -208,6 +235,6 @@ def _quoted(text: str) -> str:
     end = 0
     for word in _WORDS.finditer(text):
         if word.end() > _QUOTED and end:
-            return text[:end] + "…"
+            return text[:end].rstrip(" ") + "…"
         end = word.end()
     return text

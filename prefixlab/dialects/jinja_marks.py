@@ -43,14 +43,12 @@ class Written:
         self.text = _MARK.sub("", marked)
         self._writers = writers
         self._pieces: list[Piece] = []
-        taken = 0
         found = list(_MARK.finditer(marked))
         for number, mark in enumerate(found):
             end = found[number + 1].start() if number + 1 < len(found) else len(marked)
-            start = mark.start() - taken
-            taken += 1
             if end > mark.end():
-                self._pieces.append(Piece(start, end - taken, ord(mark[0]) - FIRST_MARK))
+                # Each mark ahead is a character that is not in the text.
+                self._pieces.append(Piece(mark.start() - number, end - number - 1, ord(mark[0]) - FIRST_MARK))
         self._starts = [piece.start for piece in self._pieces]
 
     def piece(self, at: int) -> Piece | None:
@@ -61,7 +59,15 @@ class Written:
     def writer(self, at: int) -> tuple[Place, str] | None:
         """Where what wrote a character stands, and how it is written; empty of text."""
         piece = self.piece(at)
-        return None if piece is None else self._writers[piece.mark]
+        if piece is None:
+            return None
+        place, source = self._writers[piece.mark]
+        if source:
+            return place, source
+        ahead = self.text[piece.start : at]
+        line = ahead.rfind("\n") + 1
+        column = len(ahead) - line + (1 if line else place.column)
+        return Place(place.path, place.line + ahead.count("\n"), column), source
 
 
 class MarkedEnvironment(PromptEnvironment):
@@ -113,13 +119,15 @@ class MarkedEnvironment(PromptEnvironment):
                 self._mark(node.body, file)
 
     def _marked(self, node: nodes.Expr, file: JinjaFile) -> list[nodes.Expr]:
-        marked: list[nodes.Expr] = []
+        marked: list[Any] = []
         for one in _operands(node):
             if len(self._writers) < MOST_MARKS:
                 mark = chr(FIRST_MARK + len(self._writers))
                 marked.append(nodes.TemplateData(mark, lineno=node.lineno).set_environment(self))
                 if isinstance(one, nodes.TemplateData):
                     self._writers.append((file.of_text(one), ""))
+                elif one is node:
+                    self._writers.append(file.of_output(node))
                 else:
                     self._writers.append(file.expression(one) or file.of_output(node))
             marked.append(one)

@@ -101,6 +101,7 @@ class FollowingParser(Parser):
         self._spans: dict[int, Span] = {}
         """Of operands, by identity."""
         self._end = 0
+        self._line = 1
         self._begun: int | None = None
         """The tag that the lexer is in."""
         self._last_begun = 0
@@ -133,7 +134,7 @@ class FollowingParser(Parser):
         lexer = self.environment.lexer
         token = Located(0, "", "")
         try:
-            for token in located(lexer.tokeniter(self._text, None), self._text):
+            for token in located(self._numbered(lexer.tokeniter(self._text, None)), self._text):
                 if token.kind in ("variable_begin", "block_begin"):
                     self._begun = self._last_begun = token.offset
                 elif token.kind in ("variable_end", "block_end"):
@@ -144,9 +145,14 @@ class FollowingParser(Parser):
                 self._at = token.offset if token.kind in _UNFINISHED else token.end
             raise
 
+    def _numbered(self, tokens: Iterable[tuple[int, str, str]]) -> Iterator[tuple[int, str, str]]:
+        for token in tokens:
+            self._line = token[0]
+            yield token
+
     def _wrapped(self, token: Located) -> Iterator[Token]:
         try:
-            made = list(self.environment.lexer.wrap([(1, token.kind, token.value)]))
+            made = list(self.environment.lexer.wrap([(self._line, token.kind, token.value)]))
         except (jinja2.TemplateSyntaxError, ValueError):
             self._at = token.offset
             raise

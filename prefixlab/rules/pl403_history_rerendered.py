@@ -20,11 +20,13 @@ FIX = "Write history as the generation prompt and the answer were written."
 
 _SAID = {
     "head": "what stands ahead of the messages is written otherwise with each turn",
+    "system": "the system message is written otherwise, or elsewhere, with each turn",
     "user turn": "a turn of the user is written otherwise once an answer follows it",
     "generation prompt": "what the generation prompt opens is written otherwise once the answer is history",
     "answer": "an answer is written otherwise once it is history",
     "thought": "the thought of an answer is written otherwise once it is history",
     "tool call": "a tool call is written otherwise once it is history",
+    "tool result": "the result of a tool is written otherwise once it is history",
 }
 
 
