@@ -92,7 +92,7 @@ def _talks(switches: Sequence[str], thinks_in_content: bool, *, reads_thought: b
             thoughts = [f"<think>\n{_THOUGHT}\n</think>\n\n{text}" for text in _ANSWERS]
             yield _Talk(_turns([{"content": text} for text in thoughts]), values)
     thinking = _THINKING if reads_thought else {}
-    called = [
+    called: list[Mapping[str, Any]] = [
         _QUESTIONS[0],
         {"role": "assistant", "content": "", "tool_calls": [_CALL], **thinking},
         {"role": "tool", "name": "hours", "tool_call_id": _CALL["id"], "content": "From ten to six."},
@@ -224,7 +224,7 @@ def _kind_in(prompt: str, messages: Sequence[Mapping[str, Any]], at: int) -> Kin
             if role == "assistant":
                 thinks = 0 <= prompt.find(_THOUGHT, at) < end
                 return "thought" if thinks else "tool call" if "tool_calls" in message else "answer"
-            if message is messages[0] and at < found and "\n" in prompt[:at].strip():
+            if message is messages[0] and at < found and (role == "system" or "\n" in prompt[:at].strip()):
                 return "head"
             return {"system": "system", "user": "user turn"}.get(role, "tool result")  # type: ignore[return-value]
     return "head"
