@@ -20,8 +20,8 @@ THINKS = (
 )
 STRIPS = "{% for m in messages %}<|{{ m.role }}|>{{ m.content.split('</think>')[-1] }}</s>\n{% endfor %}"
 CALLS = (
-    "{% for m in messages %}<|{{ m.role }}|>{% for c in m.tool_calls if loop.last %}{{ c.function | tojson }}{% endfor %}"
-    "{{ m.content }}</s>\n{% endfor %}"
+    "{% for m in messages %}<|{{ m.role }}|>{% for c in m.tool_calls if loop.last %}{{ c.function | tojson }}"
+    "{% endfor %}{{ m.content }}</s>\n{% endfor %}"
 )
 LAST_CALL = CALLS.replace(" if loop.last", "").replace("{% for c", "{% set l = loop %}{% for c")
 SWITCHED = (

@@ -52,7 +52,8 @@ def test_what_a_loop_gives_a_namespace_is_known_behind_it() -> None:
 
 def test_texts_around_them_are_as_jinja2_makes_them() -> None:
     text = (
-        '{% set l = ["a"] %}{% do l.append(x) %}{% set d = {"k": x, "v": 3} %}{{ l | join(", ") }}|{{ d.v }}|{{ d["k"] }}|'
+        '{% set l = ["a"] %}{% do l.append(x) %}{% set d = {"k": x, "v": 3} %}{{ l | join(", ") }}|'
+        '{{ d.v }}|{{ d["k"] }}|'
         '{{ "%s and %s%%" | format("b", x) }}|{{ "{{}} {b} {0}".format(x, b=1) }}|{{ l[1] }}|{{ l | first }}'
     )
     rendered = jinja2.Environment(extensions=[do]).from_string(text).render(x="X")
