@@ -62,7 +62,14 @@ def test_what_the_sandbox_would_refuse_is_an_error_with_its_place(text: str, col
 
 
 @pytest.mark.parametrize(
-    "text", ["{{ doc._id }}", "{{ a.__typename }}", "{% for i in range(9999) %}x{% endfor %}", "{{ a.mro }}"]
+    "text",
+    [
+        "{{ doc._id }}",
+        "{{ a.__typename }}",
+        "{% for i in range(9999) %}x{% endfor %}",
+        "{{ a.mro }}",
+        "{{ range(999999) | random }}",
+    ],
 )
 def test_what_values_may_be_called_is_none(text: str) -> None:
     assert dialect.read(TemplateFile("prompt.j2", text)).parts
