@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 
@@ -43,8 +44,16 @@ class SourceLines:
         line = self.line(finding.at.path, finding.at.line)
         if finding.ends_at or not finding.source:
             return replace(finding, line_text=line)
-        starts, ends = expression_span(line, finding.at.column - 1, finding.source)
+        source = finding.source
+        if finding.at.path.endswith(".json") and source not in line:
+            # As JSON writes it, with its escapes.
+            source = next((one for one in _escaped(source) if one in line), source)
+        starts, ends = expression_span(line, finding.at.column - 1, source)
         return replace(finding, line_text=line, starts_at=starts + 1, ends_at=ends + 1)
+
+
+def _escaped(source: str) -> list[str]:
+    return [json.dumps(source, ensure_ascii=is_ascii)[1:-1] for is_ascii in (False, True)]
 
 
 def expression_span(line: str, start: int, source: str) -> tuple[int, int]:

@@ -114,12 +114,28 @@ Render = Callable[[Mapping[str, Any]], Sequence[Message]]
 Raises `PrefixlabError` where a value is missing or the template fails."""
 
 
+Kind = Literal["head", "system", "user turn", "generation prompt", "answer", "thought", "tool call", "tool result"]
+"""Of a prompt's parts."""
+
+
 class Parting(NamedTuple):
-    """Where a chat template's rendering of a conversation stops being the start of that of the next turn."""
+    """Where what an engine holds of a conversation stops being the start of the prompt of its next turn.
+
+    It holds a prompt and the answer to it. It is tried on a small conversation.
+    """
 
     at: Place
+    """Where the template writes what differs."""
+    source: str
+    """The expression that writes it; empty of text."""
+    kind: Kind
+    """What is written otherwise."""
     was: str
     now: str
+    shared: str
+    """The text up to there."""
+    lost: str
+    """What the engine holds from there on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +152,8 @@ class PromptTemplate:
     """None where it cannot be rendered without running a program."""
     is_chat_template: bool = False
     """Whether it is a model's own chat template, which renders the messages of a caller."""
-    parting: Parting | None = None
-    """Of a chat template: how it writes an answer otherwise once it is history."""
+    partings: tuple[Parting, ...] = ()
+    """Of a chat template: what it writes otherwise once it is history, each place once."""
     notes: tuple[str, ...] = field(default=())
     """What could not be followed, in sentences."""
 

@@ -19,6 +19,7 @@ from prefixlab.prompt_templates import (
     Hole,
     Loop,
     Part,
+    Parting,
     Place,
     PromptTemplate,
     Text,
@@ -100,6 +101,8 @@ class Measured(NamedTuple):
     assumed: tuple[Sight, ...] = ()
     """Sights at least a block ahead of it that would end it if they varied, which nothing tells."""
     budget: Budget | None = None
+    partings: tuple[tuple[Parting, int, int], ...] = ()
+    """Of a chat template: what it writes otherwise, with the tokens that are still shared and those that are not."""
 
 
 class _Item(NamedTuple):
@@ -180,6 +183,9 @@ def measured(
                 for one in ordered
                 if one.judged.is_assumed and not one.inside and one.tokens_before + block_size <= stable
             ]
+        ),
+        partings=tuple(
+            [(one, count(one.shared, True, False)[0], count(one.lost, True, False)[0]) for one in template.partings]
         ),
     )
 

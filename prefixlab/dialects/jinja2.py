@@ -12,7 +12,7 @@ from typing import Any
 import jinja2
 from jinja2 import nodes
 
-from prefixlab.dialects.chat_template_probe import parting_of
+from prefixlab.dialects.chat_template_probe import partings_of
 from prefixlab.dialects.jinja_expressions import dotted
 from prefixlab.dialects.jinja_files import EXTENSIONS, JinjaFile
 from prefixlab.dialects.jinja_reading import JinjaReading
@@ -57,7 +57,6 @@ def read(file: TemplateFile, dialect: str = "jinja2") -> PromptTemplate:
         first = JinjaFile(file, environment, file.own_names)
     reading = JinjaReading(environment, partial(_opened, environment))
     parts = reading.read(first)
-    probe = PromptEnvironment(_source_of(file), is_chat_template=True) if is_chat_template else None
     return PromptTemplate(
         file.path,
         dialect,
@@ -65,7 +64,7 @@ def read(file: TemplateFile, dialect: str = "jinja2") -> PromptTemplate:
         Place(file.path, 1, 1),
         render=renderer(file),
         is_chat_template=is_chat_template,
-        parting=None if probe is None else parting_of(probe, file.path, parts),
+        partings=partings_of(file, _source_of(file), first) if is_chat_template else (),
         notes=tuple(reading.notes),
     )
 

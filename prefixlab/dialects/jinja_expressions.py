@@ -12,6 +12,8 @@ from prefixlab.prompt_templates import Expression, Order
 _ORDERED = {"dictsort", "sort"}
 _IN_PLACE_ORDERS: dict[str, Order] = {"random": "random", "shuffle": "random", "set": "set"}
 _OF_MAPPING = {"items", "keys", "values"}
+_BY_ATTRIBUTE = {"map", "selectattr", "rejectattr", "groupby", "sort", "sum", "unique", "min", "max"}
+"""Filters that read an attribute of what they go through."""
 
 Lookup = Callable[[str], Expression | None]
 """What is known of a name that the template itself sets; None where it is a variable of the caller."""
@@ -41,6 +43,9 @@ def expression_of(node: nodes.Node, source: str, lookup: Lookup) -> Expression:
 
     def visit(node: nodes.Node) -> None:
         name = dotted(node)
+        if isinstance(node, nodes.Call):
+            for argument in node.args[1:] if name else ():
+                visit(argument)
         if name:
             root, _, attributes = name.partition(".")
             known = lookup(name)
@@ -70,15 +75,21 @@ def expression_of(node: nodes.Node, source: str, lookup: Lookup) -> Expression:
                 elif called in _IN_PLACE_ORDERS:
                     orders[_IN_PLACE_ORDERS[called]] = None
             else:
-                calls[node.node.attr if isinstance(node.node, nodes.Getattr) else ""] = None
+                method = node.node.attr if isinstance(node.node, nodes.Getattr) else ""
+                calls[method] = None
                 visit(node.node)
+                if method in _OF_MAPPING and any(True for _ in node.node.find_all(nodes.Name)):
+                    orders["mapping"] = None
             formats.update(dict.fromkeys(_formats(node, called)))
             for inside in (*node.args, *[pair.value for pair in node.kwargs]):
                 visit(inside)
             return
         if isinstance(node, nodes.Filter):
             if node.node is not None:
-                visit(node.node)
+                attribute = _attribute_of(node)
+                visit(nodes.Getattr(node.node, attribute, "load") if attribute and dotted(node.node) else node.node)
+                if attribute and not dotted(node.node):
+                    names[attribute] = None
             calls[node.name] = None
             if node.name in _ORDERED:
                 orders.clear()
@@ -104,7 +115,7 @@ def expression_of(node: nodes.Node, source: str, lookup: Lookup) -> Expression:
 
 
 def dotted(node: nodes.Node) -> str:
-    """`user.name` of a name with attributes or constant items; empty of anything else."""
+    """`user.name` of a name with attributes, constant items or `get` of one; empty of anything else."""
     if isinstance(node, nodes.Name | nodes.NSRef):
         return node.name if isinstance(node, nodes.Name) else f"{node.name}.{node.attr}"
     if isinstance(node, nodes.Getattr):
@@ -113,7 +124,27 @@ def dotted(node: nodes.Node) -> str:
     if isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Const) and isinstance(node.arg.value, str):
         owner = dotted(node.node)
         return f"{owner}.{node.arg.value}" if owner else ""
+    if (
+        isinstance(node, nodes.Call)
+        and isinstance(node.node, nodes.Getattr)
+        and node.node.attr == "get"
+        and 1 <= len(node.args) <= 2
+        and isinstance(node.args[0], nodes.Const)
+        and isinstance(node.args[0].value, str)
+    ):
+        owner = dotted(node.node.node)
+        return f"{owner}.{node.args[0].value}" if owner else ""
     return ""
+
+
+def _attribute_of(node: nodes.Filter) -> str:
+    """The attribute that a filter reads of each item; empty where it reads none that is known."""
+    if node.name not in _BY_ATTRIBUTE:
+        return ""
+    named = [pair.value for pair in node.kwargs if pair.key == "attribute"]
+    found = [*named, *(node.args[:1] if node.name in ("selectattr", "rejectattr", "groupby") else ())]
+    value = found[0].value if found and isinstance(found[0], nodes.Const) else None
+    return value if isinstance(value, str) else ""
 
 
 def source_of(node: nodes.Node) -> str:

@@ -14,7 +14,16 @@ import jinja2
 from jinja2 import nodes
 from jinja2.ext import do, i18n, loopcontrols
 
-from prefixlab.dialects.jinja_tokens import Located, fault_offset, located, unknown_offset, value_span
+from prefixlab.dialects.jinja_limits import refused
+from prefixlab.dialects.jinja_tokens import (
+    FollowingParser,
+    Located,
+    Span,
+    fault_offset,
+    located,
+    unknown_offset,
+    value_span,
+)
 from prefixlab.prompt_templates import Place
 from prefixlab.rendering.sandbox import GenerationBlock
 from prefixlab.template_files import BadTemplate, TemplateFile
@@ -61,7 +70,8 @@ class JinjaFile:
             if character == "\n":
                 self._starts.append(at + 1)
         try:
-            self.tree = environment.parse(self.text)
+            self._parser = FollowingParser(environment, self.text)
+            self.tree = self._parser.parse()
             tokens = list(located(environment.lexer.tokeniter(self.text, None), self.text))
         except (jinja2.TemplateSyntaxError, ValueError) as error:
             at = fault_offset(environment, self.text)
@@ -72,7 +82,15 @@ class JinjaFile:
         except RecursionError:
             at = fault_offset(environment, self.text)
             raise BadTemplate.at(self._at(at), "is nested too deeply", "Correct it") from None
-        self._check_names(environment, own_filters, tokens)
+        try:
+            self._check_names(environment, own_filters, tokens)
+            faults = [(self._span(node), what) for node, what in refused(self.tree)]
+        except RecursionError:
+            raise BadTemplate.at(self._deepest(), "is nested too deeply", "Correct it") from None
+        if faults:
+            # The innermost: what is around it asks for no more.
+            (start, _), what = min(faults, key=lambda one: one[0][1])
+            raise BadTemplate.at(self._at(start), what, "Correct it")
         self._outputs: dict[int, tuple[Place, str]] = {}
         self._texts: dict[int, Place] = {}
         self._statements: dict[int, tuple[Place, str]] = {}
@@ -96,6 +114,38 @@ class JinjaFile:
                 f"the {kind} {name!r} is not known",
                 "If your project adds it, name it under jinja-filters in [tool.prefixlab]",
             )
+
+    def _deepest(self) -> Place:
+        """Of what is nested too deeply to be gone through, the innermost statement or output."""
+        node: nodes.Node = self.tree
+        while True:
+            for child in node.iter_child_nodes():
+                try:
+                    for _ in child.find_all(nodes.Node):
+                        pass
+                except RecursionError:
+                    node = child
+                    break
+            else:
+                return self._node_place(node)
+            if isinstance(node, nodes.Expr):
+                return self._node_place(node)
+
+    def _node_place(self, node: nodes.Node) -> Place:
+        while True:
+            try:
+                return self._at(self._span(node)[0])
+            except RecursionError:
+                node = next(node.iter_child_nodes())
+
+    def _span(self, node: nodes.Node) -> Span:
+        start = self._starts[min(node.lineno, len(self._starts)) - 1]
+        return self._parser.span(node) or (start, start)
+
+    def expression(self, node: nodes.Node) -> tuple[Place, str] | None:
+        """Where an expression stands, and how it is written; None where it is none that is written."""
+        span = self._parser.span(node)
+        return None if span is None else (self._at(span[0]), self.text[slice(*span)])
 
     def _place(self, tokens: Sequence[Located]) -> None:
         texts, outputs = [], []

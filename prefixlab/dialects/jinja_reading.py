@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 import jinja2
 from jinja2 import nodes
 
-from prefixlab.dialects.jinja_constants import MOST_ITEMS, constant, is_text
+from prefixlab.dialects.jinja_constants import MOST_ITEMS, constant
+from prefixlab.dialects.jinja_evaluation import DEEPEST, Evaluation, Trail
 from prefixlab.dialects.jinja_expressions import dotted, expression_of
 from prefixlab.dialects.jinja_files import JinjaFile
 from prefixlab.dialects.jinja_values import (
@@ -20,14 +21,13 @@ from prefixlab.dialects.jinja_values import (
     Macro,
     Scope,
     Value,
-    as_text,
+    appended,
     bind_constant,
     bind_loop,
     either,
     entered_at_place,
     lookup_in,
     target_names,
-    text_length,
     value_of,
     without_empty,
 )
@@ -37,17 +37,11 @@ from prefixlab.template_files import BadTemplate
 MOST_PARTS = 50_000
 """Parts that a template may become; includes in loops can make any number."""
 
-MOST_OF_ONE = 2_000
-"""Parts of one expression; names that stand for sums of one another can make any number."""
+_CHANGES = frozenset({"append", "extend", "insert", "add", "update", "setdefault"})
+"""Methods that put more into a container."""
 
-MOST_TEXT_OF_ONE = 1_000_000
-"""Characters of them."""
-
-DEEPEST = 40
-"""Macros and includes in one another."""
-
-_AS_THEY_ARE = frozenset({"safe", "trim", "string", "escape", "e", "forceescape", "indent", "wordwrap", "striptags"})
-"""Filters that leave the text of their value as good as unchanged."""
+MOST_WAYS = 16
+"""Files that one include may name."""
 
 Open = Callable[[JinjaFile, str], JinjaFile | None]
 """The file that another calls so."""
@@ -60,11 +54,8 @@ class JinjaReading:
         self._environment = environment
         self._open = open_file
         self._made = 0
-        self._stack: list[str] = []
-        self._open_ways = 0
-        """Conditions and loops around what is read that values decide on."""
-        self._calls: list[tuple[nodes.Macro | nodes.CallBlock, int]] = []
-        """Macros that are being read, with the ways that were open where they were called."""
+        self._trail = Trail()
+        self._evaluation = Evaluation(environment, self._trail, self._statements, self._block_called)
         self._blocks: dict[str, list[tuple[nodes.Block, JinjaFile]]] = {}
         self._super: list[tuple[str, int]] = []
         self.notes: dict[str, None] = {}
@@ -94,15 +85,15 @@ class JinjaReading:
             parent = self._other(extends.template, file, at, scope)
             return self._template(parent, scope, at) if parent else []
         finally:
-            self._stack.pop()
+            self._trail.stack.pop()
 
     def _enter(self, file: JinjaFile, called_at: Place) -> None:
-        if file.path in self._stack:
-            ring = " -> ".join([*self._stack[self._stack.index(file.path) :], file.path])
+        if file.path in self._trail.stack:
+            ring = " -> ".join([*self._trail.stack[self._trail.stack.index(file.path) :], file.path])
             raise BadTemplate.at(called_at, f"includes itself: {ring}", "Break the ring")
-        if len(self._stack) >= DEEPEST:
+        if len(self._trail.stack) >= DEEPEST:
             raise BadTemplate.at(called_at, f"includes go {DEEPEST} files deep", "Make them flat")
-        self._stack.append(file.path)
+        self._trail.stack.append(file.path)
 
     def _other(
         self, name: nodes.Expr, file: JinjaFile, at: Place, scope: Scope, ignore_missing: bool = False
@@ -152,7 +143,7 @@ class JinjaReading:
         if isinstance(node, nodes.Assign):
             self._assign(node, file, scope)
         elif isinstance(node, nodes.AssignBlock):
-            inside = self._statements(node.body, file, Scope(scope))
+            inside = self._in_scope(node.body, file, Scope(scope), scope)
             name = dotted(node.target)
             scope.names[name] = value_of(without_empty(inside), name)
         elif isinstance(node, nodes.Macro):
@@ -166,24 +157,43 @@ class JinjaReading:
         elif isinstance(node, nodes.CallBlock):
             return self._call_block(node, file, scope)
         elif isinstance(node, nodes.FilterBlock):
-            return self._statements(node.body, file, Scope(scope))
+            return self._in_scope(node.body, file, Scope(scope), scope)
+        elif isinstance(node, nodes.ExprStmt):
+            self._do(node.node, file, scope)
         elif isinstance(node, nodes.With):
             inner = Scope(scope)
             at = file.of_statement(node)
             for target, value in zip(node.targets, node.values, strict=True):
-                inner.names[dotted(target)] = self._value(value, "", at, file, scope)
-            return self._statements(node.body, file, inner)
+                inner.names[dotted(target)] = self._evaluation.inner(value, at, file, scope)
+            return self._in_scope(node.body, file, inner, scope)
         elif isinstance(node, nodes.Scope | nodes.ScopedEvalContextModifier | nodes.EvalContextModifier):
             return self._statements(getattr(node, "body", ()), file, scope)
         return []
 
+    def _in_scope(self, body: Iterable[nodes.Node], file: JinjaFile, inner: Scope, outer: Scope) -> list[Part]:
+        """Statements with names of their own."""
+        parts = self._statements(body, file, inner)
+        inner.hand_on(outer)
+        return parts
+
+    def _do(self, node: nodes.Node, file: JinjaFile, scope: Scope) -> None:
+        """What puts more into a list or a mapping that the template has made."""
+        if not isinstance(node, nodes.Call) or not isinstance(node.node, nodes.Getattr):
+            return
+        name = dotted(node.node.node)
+        known = scope.value(name) if name and node.node.attr in _CHANGES else None
+        if known is None:
+            return
+        at = Place(file.path, node.lineno, 1)
+        added = [self._evaluation.inner(one, at, file, scope) for one in (*node.args, *node.kwargs)]
+        if node.node.attr != "append":
+            known = known._replace(items=None, constant=UNKNOWN)
+        scope.change(name, appended(known, added))
+
     def _on_open_way(self, body: Iterable[nodes.Node], file: JinjaFile, scope: Scope) -> list[Part]:
         """Statements that values decide on."""
-        self._open_ways += 1
-        try:
+        with self._trail.on_open_way():
             return self._statements(body, file, scope)
-        finally:
-            self._open_ways -= 1
 
     def _output(self, node: nodes.Output, file: JinjaFile, scope: Scope) -> list[Part]:
         parts: list[Part] = []
@@ -192,7 +202,7 @@ class JinjaReading:
                 parts.append(Text(one.data, file.of_text(one)))
             else:
                 at, source = file.of_output(one)
-                parts += self._value(one, source, at, file, scope).parts
+                parts += self._evaluation.value(one, source, at, file, scope).parts
         return parts
 
     def _if(self, node: nodes.If, file: JinjaFile, scope: Scope) -> list[Part]:
@@ -220,6 +230,7 @@ class JinjaReading:
             rendered.append(tuple(without_empty(self._on_open_way(body, file, inner))))
             changed.append(inner.names)
             scope.macros.update(inner.macros)
+            scope.changed.update([name for name in inner.changed if name not in scope.names])
         for name in {name: None for names in changed for name in names}:
             asked = Value((Hole(Expression(name, (name,)), at, at),), Expression(name, (name,)))
             values = [names.get(name) or before.get(name) or asked for names in changed]
@@ -235,7 +246,7 @@ class JinjaReading:
                 inner = Scope(scope)
                 bind_constant(inner, node.target, item, at)
                 bind_loop(inner, number, len(items))
-                parts += self._statements(node.body, file, inner)
+                parts += self._in_scope(node.body, file, inner, scope)
             return parts if len(items) else self._statements(node.else_, file, Scope(scope))
         over = expression_of(node.iter, file.value_text(node), lookup_in(scope))
         inner = Scope(scope)
@@ -243,10 +254,10 @@ class JinjaReading:
             inner.names[name] = Value((), over._replace(source=name))
         inner.names["loop"] = Value((), Expression("loop"))
         body = tuple(without_empty(self._on_open_way(node.body, file, inner)))
-        for name, value in inner.names.items():
-            if "." in name:
-                # `namespace` is how a loop hands a value on.
-                scope.names[name] = value
+        for name in inner.changed:
+            # Once for each item.
+            inner.names[name] = inner.names[name]._replace(items=None, constant=UNKNOWN)
+        inner.hand_on(scope)
         found: list[Part] = [Loop(over, at, body)] if body else []
         otherwise = tuple(without_empty(self._statements(node.else_, file, Scope(scope)))) if node.else_ else ()
         return [Choice(over, at, (tuple(found), otherwise))] if otherwise else found
@@ -261,14 +272,42 @@ class JinjaReading:
         name = dotted(node.target)
         if isinstance(node.node, nodes.Call) and dotted(node.node.node) == "namespace":
             for pair in node.node.kwargs:
-                scope.names[f"{name}.{pair.key}"] = self._value(pair.value, "", at, file, scope)
+                scope.names[f"{name}.{pair.key}"] = self._evaluation.inner(pair.value, at, file, scope)
             scope.names[name] = Value((), Expression(name))
             return
-        scope.names[name] = self._value(node.node, file.value_text(node), at, file, scope)
+        scope.names[name] = self._evaluation.value(node.node, file.value_text(node), at, file, scope)
 
     def _include(self, node: nodes.Include, file: JinjaFile, scope: Scope) -> list[Part]:
         at = file.of_statement(node)
-        other = self._other(node.template, file, at, scope, node.ignore_missing)
+        others = node.template.items[1:] if isinstance(node.template, nodes.List | nodes.Tuple) else []
+        if constant(self._environment, node.template, scope) is UNKNOWN:
+            first = node.template.items[0] if isinstance(node.template, nodes.List | nodes.Tuple) else node.template
+            name = self._evaluation.inner(first, at, file, scope).parts
+            inside = list(walk(name))
+            choices = sum([isinstance(part, Choice) for part in inside])
+            if all([isinstance(part, Choice | Text) for part in inside]) and 2**choices <= MOST_WAYS:
+                return self._included(name, others, node, file, scope)
+        return self._included_file(node.template, node, file, scope)
+
+    def _included(
+        self, name: Sequence[Part], others: list[nodes.Expr], node: nodes.Include, file: JinjaFile, scope: Scope
+    ) -> list[Part]:
+        """A file by a name that conditions choose; of several names the first that is there counts."""
+        for number, part in enumerate(name):
+            if isinstance(part, Choice):
+                with self._trail.on_open_way():
+                    arms = [
+                        tuple(self._included([*name[:number], *arm, *name[number + 1 :]], others, node, file, scope))
+                        for arm in part.arms
+                    ]
+                return [Choice(part.condition, file.of_statement(node), tuple(arms))]
+        named = "".join([part.text for part in name if isinstance(part, Text)])
+        wanted = [nodes.Const(named), *others] if named else others
+        return self._included_file(nodes.List(wanted), node, file, scope) if wanted else []
+
+    def _included_file(self, name: nodes.Expr, node: nodes.Include, file: JinjaFile, scope: Scope) -> list[Part]:
+        at = file.of_statement(node)
+        other = self._other(name, file, at, scope, node.ignore_missing)
         if other is None:
             return []
         blocks, self._blocks = self._blocks, {}
@@ -302,6 +341,15 @@ class JinjaReading:
             elif name in inside.names:
                 scope.names[called] = inside.names[name]
 
+    def _block_called(self, name: str, scope: Scope) -> list[Part] | None:
+        """What `super` or `self.name` renders."""
+        if name != "super":
+            return self._block(name[5:], 0, scope)
+        if not self._super:
+            return None
+        block, level = self._super[-1]
+        return self._block(block, level + 1, scope)
+
     def _block(self, name: str, level: int, scope: Scope) -> list[Part]:
         """The body of a block: `level` 0 is the one of the most derived template."""
         known = self._blocks.get(name, ())
@@ -323,93 +371,4 @@ class JinjaReading:
             return self._statements(node.body, file, Scope(scope))
         inner = Scope(scope)
         inner.macros["caller"] = Macro(node, file, scope)
-        return self._macro_call(macro, node.call, at, file, inner)
-
-    # --- expressions ---
-
-    def _value(self, node: nodes.Node, source: str, at: Place, file: JinjaFile, scope: Scope) -> Value:
-        """What an expression gives. `at` is where it is written."""
-        fixed = constant(self._environment, node, scope)
-        if fixed is not UNKNOWN:
-            text = as_text(fixed)
-            return Value((Text(text, at),) if text else (), Expression(source or repr(fixed), value=text), fixed)
-        name = dotted(node)
-        if name:
-            known = scope.value(name)
-            if known is not None and known.parts:
-                return known._replace(parts=tuple(entered_at_place(known.parts, at)))
-            if name.startswith("self."):
-                return value_of(self._block(name[5:], 0, scope), name)
-        parts: Sequence[Part] | None = None
-        if isinstance(node, nodes.Concat) or (
-            isinstance(node, nodes.Add) and is_text(self._environment, node, scope, _AS_THEY_ARE)
-        ):
-            operands = node.nodes if isinstance(node, nodes.Concat) else [node.left, node.right]
-            parts = [part for one in operands for part in self._value(one, "", at, file, scope).parts]
-        elif isinstance(node, nodes.CondExpr):
-            condition = expression_of(node.test, "", lookup_in(scope))
-            self._open_ways += 1
-            try:
-                arms = [self._value(one, "", at, file, scope).parts if one else () for one in (node.expr1, node.expr2)]
-            finally:
-                self._open_ways -= 1
-            parts = [Choice(condition, at, tuple(arms))]
-        elif isinstance(node, nodes.Call):
-            parts = self._called(node, at, file, scope)
-        elif isinstance(node, nodes.Filter) and node.name in _AS_THEY_ARE and node.node is not None:
-            parts = self._value(node.node, source, at, file, scope).parts
-        if parts is not None and len(parts) <= MOST_OF_ONE and text_length(parts) <= MOST_TEXT_OF_ONE:
-            joined = tuple(without_empty(parts))
-            return Value(joined, expression_of(node, source, lookup_in(scope)))
-        expression = expression_of(node, source, lookup_in(scope))
-        return Value((self._written(Hole(expression, at, at), node, scope),), expression)
-
-    def _written(self, hole: Hole, node: nodes.Node, scope: Scope) -> Hole:
-        """A hole as it is written: where a name was set that its expression reads, and as what."""
-        for inner in node.find_all(nodes.Name):
-            known = scope.value(inner.name)
-            if known is not None:
-                first = next((part for part in walk(known.parts) if isinstance(part, Hole)), None)
-                if first is not None:
-                    return hole._replace(
-                        expression=hole.expression._replace(source=first.expression.source), at=first.at
-                    )
-        return hole
-
-    def _called(self, node: nodes.Call, at: Place, file: JinjaFile, scope: Scope) -> Sequence[Part] | None:
-        name = dotted(node.node)
-        if name == "super" and self._super:
-            block, level = self._super[-1]
-            return self._block(block, level + 1, scope)
-        if name.startswith("self."):
-            return self._block(name[5:], 0, scope)
-        macro = scope.macro(name) if name else None
-        if macro is None or any(one is macro.node and self._open_ways > ways for one, ways in self._calls):
-            # A macro that goes into itself, as deep as the values are: what it gives there is a value.
-            return None
-        return self._macro_call(macro, node, at, file, scope)
-
-    def _macro_call(self, macro: Macro, call: nodes.Call, at: Place, file: JinjaFile, scope: Scope) -> list[Part]:
-        if len(self._stack) >= DEEPEST:
-            raise BadTemplate.at(at, "a macro calls itself without end", "Correct it")
-        inner = Scope(macro.scope)
-        inner.macros.update({name: one for name, one in scope.macros.items() if name == "caller"})
-        given = [self._value(one, "", at, file, scope) for one in call.args]
-        named = {pair.key: self._value(pair.value, "", at, file, scope) for pair in call.kwargs}
-        defaults = list(macro.node.defaults)
-        names = [argument.name for argument in macro.node.args]
-        for number, name in enumerate(names):
-            default = number - (len(names) - len(defaults))
-            if number < len(given):
-                inner.names[name] = given[number]
-            elif name in named:
-                inner.names[name] = named[name]
-            elif default >= 0:
-                inner.names[name] = self._value(defaults[default], "", at, macro.file, macro.scope)
-        self._stack.append(f"{macro.file.path}:{macro.node.lineno}")
-        self._calls.append((macro.node, self._open_ways))
-        try:
-            return entered_at_place(self._statements(macro.node.body, macro.file, inner), at)
-        finally:
-            self._calls.pop()
-            self._stack.pop()
+        return self._evaluation.macro_call(macro, node.call, at, file, inner)

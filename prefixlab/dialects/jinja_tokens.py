@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import jinja2
@@ -39,7 +40,7 @@ def located(tokens: Iterable[tuple[int, str, str]], text: str) -> Iterator[Locat
 def fault_offset(environment: jinja2.Environment, text: str) -> int:
     """Where a text that does not parse is at fault: what the lexer or the parser stops at; of what is never closed,
     where it is opened."""
-    return _Following(environment, text).stops_at()
+    return FollowingParser(environment, text).stops_at()
 
 
 def unknown_offset(tokens: Iterable[Located], unknown: Mapping[tuple[str, str], str]) -> tuple[int, str, str] | None:
@@ -82,15 +83,25 @@ def value_span(tokens: Iterable[Located]) -> tuple[int, int]:
     return (words[begin].offset, words[end - 1].end) if begin < end else (0, 0)
 
 
-class _Following(Parser):
-    """Jinja2's parser, watched."""
+Span = tuple[int, int]
+"""From which character to which."""
+
+
+class FollowingParser(Parser):
+    """Jinja2's parser, watched: it knows where operands stand, and where a text is at fault."""
 
     def __init__(self, environment: jinja2.Environment, text: str) -> None:
         super().__init__(environment, "")
         self._text = text
         self._offsets: dict[int, int] = {}
         """Of tokens, by identity."""
+        self._ends: dict[int, int] = {}
+        """Of a token, by identity, where the one ahead of it ends."""
         self._kept: list[Token] = []
+        self._spans: dict[int, Span] = {}
+        """Of operands, by identity."""
+        self._end = 0
+        self._line = 1
         self._begun: int | None = None
         """The tag that the lexer is in."""
         self._last_begun = 0
@@ -99,12 +110,18 @@ class _Following(Parser):
         self._at: int | None = None
         """The fault, where it is known to stand elsewhere than at the token that the parser has reached."""
 
+    def parse(self) -> nodes.Template:
+        """The tree.
+
+        Raises:
+            jinja2.TemplateSyntaxError: it does not parse.
+        """
+        self.stream = TokenStream(self._tokens(), None, None)
+        return super().parse()
+
     def stops_at(self) -> int:
-        try:
-            self.stream = TokenStream(self._tokens(), None, None)
+        with suppress(jinja2.TemplateSyntaxError, ValueError, RecursionError):
             self.parse()
-        except (jinja2.TemplateSyntaxError, ValueError, RecursionError):
-            pass
         if self._at is not None:
             return self._at
         if self.stream.current.type is not TOKEN_EOF:
@@ -117,7 +134,7 @@ class _Following(Parser):
         lexer = self.environment.lexer
         token = Located(0, "", "")
         try:
-            for token in located(lexer.tokeniter(self._text, None), self._text):
+            for token in located(self._numbered(lexer.tokeniter(self._text, None)), self._text):
                 if token.kind in ("variable_begin", "block_begin"):
                     self._begun = self._last_begun = token.offset
                 elif token.kind in ("variable_end", "block_end"):
@@ -128,16 +145,63 @@ class _Following(Parser):
                 self._at = token.offset if token.kind in _UNFINISHED else token.end
             raise
 
+    def _numbered(self, tokens: Iterable[tuple[int, str, str]]) -> Iterator[tuple[int, str, str]]:
+        for token in tokens:
+            self._line = token[0]
+            yield token
+
     def _wrapped(self, token: Located) -> Iterator[Token]:
         try:
-            made = list(self.environment.lexer.wrap([(1, token.kind, token.value)]))
+            made = list(self.environment.lexer.wrap([(self._line, token.kind, token.value)]))
         except (jinja2.TemplateSyntaxError, ValueError):
             self._at = token.offset
             raise
         for one in made:
             self._kept.append(one)
             self._offsets[id(one)] = token.offset
+            self._ends[id(one)] = self._end
+            self._end = token.end
             yield one
+
+    # --- where operands stand ---
+
+    def parse_unary(self, with_filter: bool = True) -> nodes.Expr:
+        """As Jinja2 has it, but that the operand is noted, without its filters and with them."""
+        start = self._offsets.get(id(self.stream.current), 0)
+        kind, line = self.stream.current.type, self.stream.current.lineno
+        node: nodes.Expr
+        if kind in ("sub", "add"):
+            next(self.stream)
+            inner = self.parse_unary(False)
+            node = nodes.Neg(inner, lineno=line) if kind == "sub" else nodes.Pos(inner, lineno=line)
+        else:
+            node = self.parse_primary()
+        self._note(node, start)
+        node = self.parse_postfix(node)
+        if with_filter:
+            node = self.parse_filter_expr(node)
+            self._note(node, start)
+        return node
+
+    def parse_postfix(self, node: nodes.Expr) -> nodes.Expr:
+        """As Jinja2 has it, but that what each attribute, item and call is taken of is noted."""
+        known = self._spans.get(id(node))
+        while (kind := self.stream.current.type) in ("dot", "lbracket", "lparen"):
+            node = self.parse_call(node) if kind == "lparen" else self.parse_subscript(node)
+            if known is not None:
+                self._note(node, known[0])
+        return node
+
+    def _note(self, node: nodes.Expr, start: int) -> None:
+        self._spans[id(node)] = start, self._ends.get(id(self.stream.current), len(self._text))
+
+    def span(self, node: nodes.Node) -> Span | None:
+        """Where an expression of the tree stands; None where it is none that is written."""
+        known = self._spans.get(id(node))
+        if known is not None:
+            return known
+        inside = [found for child in node.iter_child_nodes() if (found := self.span(child)) is not None]
+        return (min([one[0] for one in inside]), max([one[1] for one in inside])) if inside else None
 
     def parse_statement(self) -> Any:
         self._open.append(self._last_begun)

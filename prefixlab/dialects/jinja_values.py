@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import jinja2
@@ -21,6 +22,10 @@ class Value(NamedTuple):
     parts: tuple[Part, ...]
     expression: Expression
     constant: Any = UNKNOWN
+    items: Sequence[Value] | None = None
+    """Of a list whose items are known each."""
+    attributes: Mapping[str, Value] = MappingProxyType({})
+    """Of a mapping whose values are known each."""
 
 
 class Macro(NamedTuple):
@@ -35,10 +40,34 @@ class Scope:
     def __init__(self, outer: Scope | None = None) -> None:
         self.names: dict[str, Value] = {}
         self.macros: dict[str, Macro] = {}
+        self.changed: set[str] = set()
+        """Names of scopes around this one whose values were changed in place."""
         self._outer = outer
 
     def value(self, name: str) -> Value | None:
-        return self.names.get(name) or (self._outer.value(name) if self._outer else None)
+        found = self.names.get(name)
+        root, dot, attribute = name.partition(".")
+        if found is None and dot and root in self.names:
+            # A mapping of this scope: one around it that is called the same does not count.
+            return self.names[root].attributes.get(attribute)
+        return found or (self._outer.value(name) if self._outer else None)
+
+    def change(self, name: str, value: Value) -> None:
+        """A value is changed in place, in the scope that it is of."""
+        if name not in self.names:
+            self.changed.add(name)
+        self.names[name] = value
+
+    def set_mapping(self, name: str, attributes: Mapping[str, Value], expression: Expression) -> None:
+        """A name stands for a mapping whose values are known each."""
+        self.names[name] = Value((), expression, attributes=attributes)
+
+    def hand_on(self, outer: Scope) -> None:
+        """To the scope around this one: what was changed in place, and what namespaces were given."""
+        for name, value in self.names.items():
+            root, dot, _ = name.partition(".")
+            if name in self.changed or (dot and root not in self.names):
+                outer.change(name, value)
 
     def macro(self, name: str) -> Macro | None:
         return self.macros.get(name) or (self._outer.macro(name) if self._outer else None)
@@ -91,6 +120,38 @@ def value_of(parts: Sequence[Part], name: str) -> Value:
         if all(isinstance(part, Text) for part in parts):
             return Value(tuple(parts), Expression(name, value=text), text)
     return Value(tuple(parts), _union(name, holes))
+
+
+def list_of(items: Sequence[Value], expression: Expression) -> Value:
+    """A list whose items are known each."""
+    return Value((), expression, items=tuple(items))
+
+
+def appended(known: Value, added: Sequence[Value]) -> Value:
+    """A list or another container with more in it."""
+    items: Sequence[Value] | None = known.items
+    if items is None and isinstance(known.constant, list):
+        at = Place("", 1, 1)
+        items = [Value((Text(as_text(one), at),), Expression(repr(one)), one) for one in known.constant]
+    expression = _union(known.expression.source, [known.expression, *[one.expression for one in added]])
+    parts = (*known.parts, *[part for one in added for part in one.parts])
+    if items is None:
+        return Value(parts, expression)
+    items = [*items, *added]
+    fixed = [one.constant for one in items]
+    return Value(parts, expression, UNKNOWN if UNKNOWN in fixed else fixed, tuple(items))
+
+
+def with_format(parts: Iterable[Part], format: str) -> list[Part]:
+    """The parts as a field of a format string writes them."""
+    if "%" not in format:
+        return list(parts)
+    return [
+        part._replace(expression=part.expression._replace(formats=(*part.expression.formats, format)))
+        if isinstance(part, Hole)
+        else part
+        for part in parts
+    ]
 
 
 def _union(source: str, expressions: Iterable[Expression]) -> Expression:

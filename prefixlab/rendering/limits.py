@@ -34,7 +34,7 @@ SLOW = 30
 MOST_BITS = 10_000
 """Length of the longest number that a template may make."""
 
-_NUMBERS = re.compile(r"\d+")
+NUMBERS = re.compile(r"\d+")
 
 
 class TooMuch(Exception):
@@ -231,7 +231,7 @@ def _pay_for_format(allowance: Allowance, text: Any, arguments: Any) -> None:
         return
     shown = text if isinstance(text, str) else text.decode("latin-1")
     fields = shown.count("%") + shown.count("{")
-    widths = sum([int(number[:12]) for number in _NUMBERS.findall(shown)])
+    widths = sum([int(number[:12]) for number in NUMBERS.findall(shown)])
     if "*" in shown or re.search(r"\{[^{}]*\{", shown):
         widths += fields * sum([abs(item) for item in _flat(arguments) if isinstance(item, int)])
     allowance.spend(CALL + len(shown) + widths + fields * given)

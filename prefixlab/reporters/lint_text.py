@@ -63,7 +63,9 @@ def _quoted(one: LintFinding, width: int) -> list[str]:
             ahead = ahead[max((cells(ahead) - left + 1) // 2, 1) :]
         ahead = ELLIPSIS + ahead
     marked = shown(expression, room - cells(ahead))
-    line = ahead + marked + neutral(one.line_text[end : end + 2 * width])
+    # An expression that is cut has its ellipsis.
+    behind = one.line_text[end : end + 2 * width] if marked == neutral(one.line_text[start:end]) else ""
+    line = ahead + marked + neutral(behind)
     line = line if cells(line) <= room else cut(line, room) + ELLIPSIS
     lines = [gutter + line]
     if one.source:

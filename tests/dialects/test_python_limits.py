@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 
 import pytest
 
@@ -45,7 +46,9 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_modules_end(name: str) -> None:
     start = time.process_time()
-    prompts(HEAD + HOSTILE[name])
+    # What the sandbox of Jinja2 refuses is an error.
+    with pytest.raises(BadTemplate, match="a range") if "Jinja2" in name else nullcontext():
+        prompts(HEAD + HOSTILE[name])
     assert time.process_time() - start < 10
 
 

@@ -45,10 +45,16 @@ def test_spans(line: str, start: int, source: str, marked: str) -> None:
 CASES = {
     '{% set a = now() %}Today is {{ a.strftime("%H:%M") }}.': ("now()", "now()"),
     '{% set a = now() %}{% set b = a.strftime("%H") %}{{ b }} {{ b }}': ("now()", "now()"),
-    '{% macro m(x) %}At {{ x }}{% endmacro %}{{ m(now().strftime("%H:%M")) }}': (None, "{{ m("),
+    '{% macro m(x) %}At {{ x }}{% endmacro %}{{ m(now().strftime("%H:%M")) }}': (
+        'now().strftime("%H:%M")',
+        'now().strftime("%H:%M")',
+    ),
     "Dear {{ 'a' ~ user_name | upper }}": ("user_name | upper", "user_name | upper"),
     "{% for k, v in prefs.items() %}{{ k }}{% endfor %}": ("prefs.items()", "prefs.items()"),
     "{% for k in a.values()|list if k %}{{ k }}{% endfor %}": ("a.values()|list", "a.values()|list"),
+    '{{ "%s at %s" | format(model_name, now()) }}': ("now()", "now()"),
+    '{{ ["Time", strftime_now("%H:%M")] | join(" ") }}': ('strftime_now("%H:%M")', 'strftime_now("%H:%M")'),
+    '{{ "{}".format(now("%H")) }}': ('now("%H")', 'now("%H")'),
     "{{ one if user.is_premium else uuid4() }}": (None, "uuid4()"),
 }
 
