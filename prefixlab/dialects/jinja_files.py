@@ -132,11 +132,13 @@ class JinjaFile:
                 return self._node_place(node)
 
     def _node_place(self, node: nodes.Node) -> Place:
-        while True:
-            try:
-                return self._at(self._span(node)[0])
-            except RecursionError:
-                node = next(node.iter_child_nodes())
+        try:
+            return self._at(self._span(node)[0])
+        except RecursionError:
+            # It begins with its first leaf.
+            while (child := next(node.iter_child_nodes(), None)) is not None:
+                node = child
+            return self._at(self._span(node)[0])
 
     def _span(self, node: nodes.Node) -> Span:
         start = self._starts[min(node.lineno, len(self._starts)) - 1]

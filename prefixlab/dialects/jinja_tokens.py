@@ -201,7 +201,10 @@ class FollowingParser(Parser):
         if known is not None:
             return known
         inside = [found for child in node.iter_child_nodes() if (found := self.span(child)) is not None]
-        return (min([one[0] for one in inside]), max([one[1] for one in inside])) if inside else None
+        if not inside:
+            return None
+        made = self._spans[id(node)] = min([one[0] for one in inside]), max([one[1] for one in inside])
+        return made
 
     def parse_statement(self) -> Any:
         self._open.append(self._last_begun)
