@@ -355,7 +355,8 @@ def test_redaction_hides_the_log_in_errors_and_notes(tmp_path: Path) -> None:
         assert secret not in line.replace(f"{secret}key", "")
         assert "the record cannot be used. Run without --redact to see why." in line
         assert re.search(r"log\d+\.jsonl:\d: ", line)
-        for form in ("text", "json", "markdown", "csv"):
+        # Each record in text, and in another form: all forms are had by some.
+        for form in ("text", ("json", "markdown", "csv")[number % 3]):
             run = prefixlab("audit", log, *options, "--skip-bad", "--format", form)
             assert run.returncode == 0, run.stderr
             assert secret not in (run.stdout + run.stderr).decode()
