@@ -7,7 +7,7 @@ model's own tokenizer. Text in an arm or a loop is as volatile as what decides o
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -157,15 +157,16 @@ def measured(
     """Lay out a template and count."""
     sights: dict[int, Sight] = {}
     main: _Laid | None = None
+    first: Sight | None = None
     size = sum(1 for _ in walk(template.parts)) or 1
     for chosen in islice(_choices(template.parts), max(MOST_ITEMS // size, 1)):
         laid = _Laid(template, _items(template.parts, chosen, judge), layer, count, judge)
-        main = main or laid
-        for sight in laid.sights():
-            sights.setdefault(id(sight.part), sight)
+        seen = laid.sights(sights)
+        sights |= {id(sight.part): sight for sight in reversed(seen)}
+        if main is None:
+            main, first = laid, next((one for one in seen if ends_prefix(one)), None)
     assert main is not None
     ordered = tuple(sorted(sights.values(), key=lambda one: one.tokens_before))
-    first = next((one for one in main.sights() if ends_prefix(one)), None)
     stable = main.total if first is None else first.tokens_before
     return Measured(
         template,
@@ -330,26 +331,19 @@ class _Laid:
                     if item.part is not None:
                         self._at.append((item, is_newest, len(self._stretches), before, merges))
         self.total = before
+        self._tokens = _Tokens(self._stretches)
 
-    def sights(self) -> list[Sight]:
+    def sights(self, known: Container[int]) -> list[Sight]:
+        """What varies, but for parts that are known, by their identity."""
         sights = []
         for item, is_newest, ahead, before, merges in self._at:
             part = item.part
             assert part is not None
+            if id(part) in known:
+                continue
             found = self._judge(part)
             level = max(found.volatility, Volatility.DEPLOYMENT)
-            after = sum(
-                [
-                    tokens
-                    for tokens, around, newest in self._stretches[ahead:]
-                    if _volatility(around, item.around) < level
-                    and (is_newest or not newest or not self.has_earlier_turns)
-                ]
-            )
-            shared = before
-            if item.around:
-                ahead_of_it = self._stretches[:ahead]
-                shared = sum([tokens for tokens, around, _ in ahead_of_it if not _volatility(around, item.around)])
+            shared, after = self._tokens.around(item.around, ahead, level, is_newest or not self.has_earlier_turns)
             entered = part.entered_at if isinstance(part, Hole) else part.at
             sights.append(
                 Sight(part, expression_of(part), found, part.at, entered, _volatility(item.around), is_newest, before,
@@ -360,6 +354,43 @@ class _Laid:
     def reachable(self, first: Sight) -> int:
         """Stable tokens that could be shared if nothing varied ahead of them."""
         return first.tokens_before + first.tokens_after
+
+
+class _Tokens:
+    """Tokens ahead of a place and behind it, seen from there."""
+
+    def __init__(self, stretches: Sequence[tuple[int, _Around, bool]]) -> None:
+        self._stretches = stretches
+        self._arms: dict[object, tuple[int, int]] = {}
+        """Of each outermost arm its first stretch, and the one behind its last."""
+        self._ahead = [0]
+        """Tokens that all requests have, ahead of each stretch."""
+        levels = [_volatility(around) for _, around, _ in stretches]
+        for number, (tokens, around, _) in enumerate(stretches):
+            self._ahead.append(self._ahead[-1] + (0 if levels[number] else tokens))
+            if around and around[0][0] is not None:
+                first, _ = self._arms.get(around[0], (number, number))
+                self._arms[around[0]] = (first, number + 1)
+        self._behind = {}
+        """By level and by whether the newest turn counts: tokens less volatile than that, from each stretch on."""
+        for level in Volatility:
+            for with_newest in (False, True):
+                sums = [0]
+                for (tokens, _, newest), own in zip(reversed(stretches), reversed(levels)):
+                    counts = own < level and (with_newest or not newest)
+                    sums.append(sums[-1] + (tokens if counts else 0))
+                self._behind[level, with_newest] = sums[::-1]
+
+    def around(self, around: _Around, ahead: int, level: Volatility, with_newest: bool) -> tuple[int, int]:
+        """Those that all who come to a place share ahead of it, and those less volatile than a level behind it."""
+        first, end = self._arms.get(around[0], (ahead, ahead)) if around else (ahead, ahead)
+        first, end = min(first, ahead), max(end, ahead)
+        before, behind = self._ahead[first], self._behind[level, with_newest][end]
+        for tokens, other, _ in self._stretches[first:ahead]:
+            before += 0 if _volatility(other, around) else tokens
+        for tokens, other, newest in self._stretches[ahead:end]:
+            behind += tokens if _volatility(other, around) < level and (with_newest or not newest) else 0
+        return before, behind
 
 
 def _cut(text: str) -> Iterator[tuple[str, int | None]]:

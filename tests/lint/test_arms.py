@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import random
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 from prefixlab.lint_workflow import LintSettings, lint, model_of
+from prefixlab.prompt_templates import Volatility
 from prefixlab.template_checks import Model
+from prefixlab.template_measures import _Tokens, _volatility
 
 RULES = "You are the assistant of a small bookshop. Answer in two sentences and quote the order number.\n" * 3
 
@@ -50,3 +53,23 @@ def test_a_clock_that_leads_every_arm(tmp_path: Path, condition: str) -> None:
 )
 def test_what_is_sound_in_an_arm(tmp_path: Path, text: str) -> None:
     assert found(tmp_path, text) == []
+
+
+def test_tokens_seen_from_a_place_are_the_naive_sums() -> None:
+    """Random arms in one another, in loops and beside one another, their parts apart as in messages."""
+    draw = random.Random(5)
+    for _ in range(300):
+        choices = [((number, draw.randrange(2)), draw.choice(list(Volatility))) for number in range(4)]
+        loops = [(None, draw.choice(list(Volatility))) for _ in range(2)]
+        arounds = [tuple(draw.sample([*choices, *loops], draw.randrange(4))) for _ in range(5)] + [()]
+        stretches = [(draw.randrange(9), draw.choice(arounds), draw.random() < 0.3) for _ in range(12)]
+        tokens = _Tokens(stretches)
+        ahead, around, level = draw.randrange(13), draw.choice(arounds), draw.choice(list(Volatility))
+        for with_newest in (False, True):
+            before = sum(size for size, other, _ in stretches[:ahead] if not _volatility(other, around))
+            behind = sum(
+                size
+                for size, other, newest in stretches[ahead:]
+                if _volatility(other, around) < level and (with_newest or not newest)
+            )
+            assert tokens.around(around, ahead, level, with_newest) == (before, behind)
