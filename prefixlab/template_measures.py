@@ -27,6 +27,7 @@ from prefixlab.prompt_templates import (
     Volatility,
     walk,
 )
+from prefixlab.tokens_around import Around, TokensAround, volatility_from
 from prefixlab.volatility.judgement import Judged
 from prefixlab.volatility.judging import judged
 
@@ -107,25 +108,10 @@ class Measured(NamedTuple):
 
 class _Item(NamedTuple):
     text: str
-    around: _Around
+    around: Around
     """What decides whether it is there."""
     part: Hole | Choice | Loop | None
     loops: tuple[Loop, ...]
-
-
-_Around = tuple[tuple[tuple[int, int] | None, Volatility], ...]
-"""Choices and loops, the outermost first: of an arm of a choice what tells it from all others, of a loop None; and how
-volatile what decides is."""
-
-
-def _volatility(around: _Around, seen_from: _Around = ()) -> Volatility:
-    """How volatile it is that a text is there, seen from a place: whoever came to an arm shares what stands in it."""
-    shared = 0
-    for one, other in zip(around, seen_from):
-        if one != other or one[0] is None:
-            break
-        shared += 1
-    return max([level for _, level in around[shared:]], default=Volatility.CONSTANT)
 
 
 class Judge:
@@ -243,7 +229,7 @@ def _items(
     parts: Sequence[Part],
     chosen: Mapping[int, int],
     judge: Judge,
-    around: _Around = (),
+    around: Around = (),
     loops: tuple[Loop, ...] = (),
 ) -> list[_Item | Turn | History]:
     items: list[_Item | Turn | History] = []
@@ -309,12 +295,12 @@ class _Laid:
         return chr(FIRST_MARK + len(self._marks) - 1) + text
 
     def _measure(self, rendered: Rendered, count: Count) -> None:
-        self._stretches: list[tuple[int, _Around, bool]] = []
+        self._stretches: list[tuple[int, Around, bool]] = []
         """Tokens, what decides on them, and whether they are of the newest turn, front to back."""
         self._at: list[tuple[_Item, bool, int, int, bool]] = []
         """Items that vary: with whether they are of the newest turn, stretches and tokens ahead, whether one merges."""
         before = 0
-        around: _Around = ()
+        around: Around = ()
         is_newest, merges = False, False
         for part, is_template in rendered:
             if is_template:
@@ -324,14 +310,14 @@ class _Laid:
                 if text:
                     tokens, merges = count(text, is_template, isinstance(behind, Hole))
                     self._stretches.append((tokens, around, is_newest))
-                    before += tokens if _volatility(around) == Volatility.CONSTANT else 0
+                    before += tokens if volatility_from(around) == Volatility.CONSTANT else 0
                 if mark is not None:
                     item, is_newest = self._marks[mark]
                     around = item.around
                     if item.part is not None:
                         self._at.append((item, is_newest, len(self._stretches), before, merges))
         self.total = before
-        self._tokens = _Tokens(self._stretches)
+        self._tokens = TokensAround(self._stretches)
 
     def sights(self, known: Container[int]) -> list[Sight]:
         """What varies, but for parts that are known, by their identity."""
@@ -346,51 +332,14 @@ class _Laid:
             shared, after = self._tokens.around(item.around, ahead, level, is_newest or not self.has_earlier_turns)
             entered = part.entered_at if isinstance(part, Hole) else part.at
             sights.append(
-                Sight(part, expression_of(part), found, part.at, entered, _volatility(item.around), is_newest, before,
-                      shared, after, item.loops, merges)
+                Sight(part, expression_of(part), found, part.at, entered, volatility_from(item.around), is_newest,
+                      before, shared, after, item.loops, merges)
             )  # fmt: skip
         return sights
 
     def reachable(self, first: Sight) -> int:
         """Stable tokens that could be shared if nothing varied ahead of them."""
         return first.tokens_before + first.tokens_after
-
-
-class _Tokens:
-    """Tokens ahead of a place and behind it, seen from there."""
-
-    def __init__(self, stretches: Sequence[tuple[int, _Around, bool]]) -> None:
-        self._stretches = stretches
-        self._arms: dict[object, tuple[int, int]] = {}
-        """Of each outermost arm its first stretch, and the one behind its last."""
-        self._ahead = [0]
-        """Tokens that all requests have, ahead of each stretch."""
-        levels = [_volatility(around) for _, around, _ in stretches]
-        for number, (tokens, around, _) in enumerate(stretches):
-            self._ahead.append(self._ahead[-1] + (0 if levels[number] else tokens))
-            if around and around[0][0] is not None:
-                first, _ = self._arms.get(around[0], (number, number))
-                self._arms[around[0]] = (first, number + 1)
-        self._behind = {}
-        """By level and by whether the newest turn counts: tokens less volatile than that, from each stretch on."""
-        for level in Volatility:
-            for with_newest in (False, True):
-                sums = [0]
-                for (tokens, _, newest), own in zip(reversed(stretches), reversed(levels)):
-                    counts = own < level and (with_newest or not newest)
-                    sums.append(sums[-1] + (tokens if counts else 0))
-                self._behind[level, with_newest] = sums[::-1]
-
-    def around(self, around: _Around, ahead: int, level: Volatility, with_newest: bool) -> tuple[int, int]:
-        """Those that all who come to a place share ahead of it, and those less volatile than a level behind it."""
-        first, end = self._arms.get(around[0], (ahead, ahead)) if around else (ahead, ahead)
-        first, end = min(first, ahead), max(end, ahead)
-        before, behind = self._ahead[first], self._behind[level, with_newest][end]
-        for tokens, other, _ in self._stretches[first:ahead]:
-            before += 0 if _volatility(other, around) else tokens
-        for tokens, other, newest in self._stretches[ahead:end]:
-            behind += tokens if _volatility(other, around) < level and (with_newest or not newest) else 0
-        return before, behind
 
 
 def _cut(text: str) -> Iterator[tuple[str, int | None]]:

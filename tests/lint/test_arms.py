@@ -11,7 +11,7 @@ import pytest
 from prefixlab.lint_workflow import LintSettings, lint, model_of
 from prefixlab.prompt_templates import Volatility
 from prefixlab.template_checks import Model
-from prefixlab.template_measures import _Tokens, _volatility
+from prefixlab.tokens_around import TokensAround, volatility_from
 
 RULES = "You are the assistant of a small bookshop. Answer in two sentences and quote the order number.\n" * 3
 
@@ -63,13 +63,13 @@ def test_tokens_seen_from_a_place_are_the_naive_sums() -> None:
         loops = [(None, draw.choice(list(Volatility))) for _ in range(2)]
         arounds = [tuple(draw.sample([*choices, *loops], draw.randrange(4))) for _ in range(5)] + [()]
         stretches = [(draw.randrange(9), draw.choice(arounds), draw.random() < 0.3) for _ in range(12)]
-        tokens = _Tokens(stretches)
+        tokens = TokensAround(stretches)
         ahead, around, level = draw.randrange(13), draw.choice(arounds), draw.choice(list(Volatility))
         for with_newest in (False, True):
-            before = sum(size for size, other, _ in stretches[:ahead] if not _volatility(other, around))
+            before = sum(size for size, other, _ in stretches[:ahead] if not volatility_from(other, around))
             behind = sum(
                 size
                 for size, other, newest in stretches[ahead:]
-                if _volatility(other, around) < level and (with_newest or not newest)
+                if volatility_from(other, around) < level and (with_newest or not newest)
             )
             assert tokens.around(around, ahead, level, with_newest) == (before, behind)
