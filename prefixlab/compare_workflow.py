@@ -92,7 +92,11 @@ def compare_revisions(revisions: str, path: str, settings: CompareSettings) -> C
         # The files of a revision have to be there until all is rendered.
         files = [stack.enter_context(at_revision(path, revision)) for revision in (first, second)]
         try:
-            before, after = [_template(file, settings, shown=path) for file in files]
+            before, after = [
+                replace(template, path=name) if template.path == file else template
+                for file, name in zip(files, names, strict=True)
+                for template in [_template(file, settings, shown=path)]
+            ]
             return compare_templates(before, after, settings, *names)
         except PrefixlabError as error:
             if error.path not in files:
@@ -129,7 +133,12 @@ def compare_templates(
         made = [Request(str(n), Location(values.path, n), body) for n, body in enumerate(bodies, 1)]
         sides.append(_of_requests(name, made, settings))
         notes += values.lacks(name, template)
-    return _compared(sides[0], sides[1], settings, notes)
+    absent = [values.absent(template) for template in (before, after)]
+    one, other = [
+        side._replace(lacking=tuple(sorted(own - theirs)))
+        for side, own, theirs in zip(sides, absent, reversed(absent), strict=True)
+    ]
+    return _compared(one, other, settings, notes)
 
 
 def _check(settings: CompareSettings) -> None:

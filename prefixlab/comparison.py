@@ -10,7 +10,8 @@ from typing import Any, Literal, NamedTuple
 from prefixlab.findings import Break, Field, Losses, Totals
 
 Verdict = Literal["better", "same", "worse", "unmeasured"]
-"""The last where a side has no warm request: nothing of it could be reused, whatever it is."""
+"""The last where a side has no warm request: nothing of it could be reused, whatever it is; and where the rows of
+values lack a variable of one side alone, which may render as nothing."""
 Status = Literal["gone", "new", "more", "less", "same"]
 
 
@@ -29,6 +30,8 @@ class Side(NamedTuple):
     """Of a template: tokens that all renderings begin with."""
     engine: Mapping[str, Any] = MappingProxyType({})
     """The engine and what it was given, as a report has it."""
+    lacking: tuple[str, ...] = ()
+    """Of a template: variables that it reads and no row of values has, without those that the other side lacks too."""
 
 
 class CauseChange(NamedTuple):
@@ -79,6 +82,8 @@ class Comparison:
 def verdict_of(before: Side, after: Side, min_delta: float) -> Verdict:
     """Whether more is reused: by what the cache as given reuses of warm requests, and where that is equal by what is
     shared. A change below `min_delta` is none."""
+    if before.lacking or after.lacking:
+        return "unmeasured"
     if not before.warm.requests or not after.warm.requests:
         return "unmeasured"
     for delta in (

@@ -137,6 +137,10 @@ class Values:
         ]
         return common_prefix_tokens([prompt.tokens for prompt in prompts])
 
+    def absent(self, template: PromptTemplate) -> frozenset[str]:
+        """The variables that a template needs and no row has."""
+        return variables(template)[0].difference(*self.rows)
+
     def lacks(self, name: str, template: PromptTemplate) -> list[str]:
         """What all rows lack of what a template reads, in a sentence if there is any."""
         needed, _ = variables(template)

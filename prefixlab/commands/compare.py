@@ -62,6 +62,10 @@ def compare(asked: Namespace) -> int:
         found = redacted(found)
     destination.write(FORMS[form](found, options.terminal_width()))
     sys.stdout.flush()
+    if asked.fail_if and (found.before.lacking or found.after.lacking):
+        raise PrefixlabError(
+            "the rows of values lack variables of one side alone, so --fail-if cannot tell", "Give rows that have them"
+        )
     if asked.fail_if and found.verdict == "unmeasured":
         raise PrefixlabError(
             "nothing warm could be measured, so --fail-if cannot tell", "Give at least two requests or rows of values"

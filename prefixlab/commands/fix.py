@@ -116,7 +116,8 @@ def _template_settings(asked: Namespace) -> TemplateFixSettings:
 
 
 def _fix_template(path: str, asked: Namespace) -> int:
-    """The diff has standard output to itself, so that it can be applied; what it gives goes to standard error."""
+    """The diff has standard output to itself, also where it is empty, so that it can be applied; what it gives goes to
+    standard error, in JSON to standard output."""
     from prefixlab.destination import Destination
     from prefixlab.reporters.template_fix_report import FORMS
     from prefixlab.template_fix_workflow import fix_template
@@ -128,11 +129,11 @@ def _fix_template(path: str, asked: Namespace) -> int:
     found = options.noted(fix_template(path, _template_settings(asked), destination), asked)
     summary = FORMS[asked.format](found, options.terminal_width())
     is_taken = destination is not None and destination.is_stdout
-    has_diff = bool(found.diff) and asked.format == "text" and not is_taken
-    if has_diff:
+    has_summary = asked.format == "json" and not is_taken
+    if not has_summary and not is_taken:
         sys.stdout.buffer.write(found.diff.encode())
         sys.stdout.buffer.flush()
-    stream = sys.stderr if has_diff or is_taken else sys.stdout
+    stream = sys.stdout if has_summary else sys.stderr
     stream.buffer.write(summary)
     stream.buffer.flush()
     return 0

@@ -45,6 +45,9 @@ def text(found: Comparison, width: int) -> bytes:
 
 
 def _answer(found: Comparison) -> str:
+    if lacking := [side for side in (found.before, found.after) if side.lacking]:
+        said = " and ".join([_lacking(side) for side in lacking])
+        return f"Not measured: the rows of values lack {said}. What is lacking may render as nothing."
     if found.verdict == "unmeasured":
         side = found.before if not found.before.warm.requests else found.after
         wanted = "rows of values" if side.what == "template" else "requests"
@@ -64,6 +67,10 @@ def _answer(found: Comparison) -> str:
         elif not after.cached_tokens and after.raw_shared_tokens:
             said += f" {_reused(found)}"
     return said
+
+
+def _lacking(side: Side) -> str:
+    return f"{', '.join([neutral(name) for name in side.lacking])}, which {neutral(side.name)} reads"
 
 
 def _from_to(what: str, before: float, after: float) -> str:
@@ -213,6 +220,7 @@ def _side(side: Side) -> dict[str, Any]:
         "warm": totals_document(side.warm),
         "losses": side.losses._asdict(),
         "stable_tokens": side.stable_tokens,
+        "lacking": list(side.lacking),
         "engine": dict(side.engine),
     }
 
@@ -241,7 +249,11 @@ def redacted(found: Comparison) -> Comparison:
         is_field = isinstance(change.before or change.after, Field)
         name = stand_in(change.kind, change.name) if is_field else change.name
         changes.append(change._replace(name=name, before=hidden(change.before), after=hidden(change.after)))
-    return replace(found, changes=tuple(changes), notes=())
+    before, after = [
+        side._replace(lacking=tuple([stand_in("variable", name) for name in side.lacking]))
+        for side in (found.before, found.after)
+    ]
+    return replace(found, before=before, after=after, changes=tuple(changes), notes=())
 
 
 Form = Callable[[Comparison, int], bytes]

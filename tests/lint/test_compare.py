@@ -219,6 +219,42 @@ def test_where_nothing_is_warm_nothing_is_measured(clock: Path) -> None:
     assert "nothing warm could be measured" in ran.stderr.decode()
 
 
+def test_where_the_rows_lack_a_variable_of_one_side_nothing_is_measured(clock: Path) -> None:
+    renamed, values = clock / "renamed.j2", str(clock / "values.jsonl")
+    renamed.write_text(f"Current time: {{{{ current_time }}}}.\n{BODY}")
+    sides = [str(clock / "before.j2"), str(renamed), "--values", values]
+    ran = prefixlab("compare", *sides, "--fail-if", "worse")
+    said = " ".join(ran.stdout.decode().split())
+    assert said.startswith("Not measured: the rows of values lack current_time, which ")
+    assert (ran.returncode, "lack variables of one side" in ran.stderr.decode()) == (2, True)
+    found = compared(*sides)
+    assert (found["verdict"], found["before"]["lacking"], found["after"]["lacking"]) == (
+        "unmeasured",
+        [],
+        ["current_time"],
+    )
+    assert "current_time" not in prefixlab("compare", *sides, "--redact").stdout.decode()
+    # What both lack, what has a default and what some rows have does not hinder.
+    for name in ("before", "after"):
+        file = clock / f"{name}.j2"
+        file.write_text(file.read_text() + "{{ sign }}{{ end | default('') }}" + "{{ tone }}" * (name == "after"))
+    (clock / "values.jsonl").write_text('{"now": "09:14"}\n{"now": "09:15", "tone": "!"}\n')
+    assert compared(clock / "before.j2", clock / "after.j2", "--values", values)["verdict"] == "better"
+
+
+def test_a_template_of_a_revision_goes_by_its_own_name(clock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(clock)
+    git = ["git", "-c", "user.name=x", "-c", "user.email=x@example.com"]
+    for command in (["init", "-q"], ["add", "before.j2"], ["commit", "-qm", "one"]):
+        subprocess.run([*git, *command], check=True)
+    Path("log.jsonl").write_text('{"prompt": "Hello."}\n')
+    said = prefixlab("compare", "--git", "HEAD..", "before.j2", "--log", "log.jsonl").stderr.decode()
+    assert "is not made of before.j2 at HEAD" in said
+    Path("before.j2").write_text(f"Current time: {{{{ clock }}}}.\n{BODY}")
+    found = compared("--git", "HEAD..", clock / "before.j2", "--values", clock / "values.jsonl")
+    assert (found["verdict"], found["after"]["lacking"]) == ("unmeasured", ["clock"])
+
+
 def test_a_finite_cache_has_figures_of_its_own(clock: Path) -> None:
     rows = [{"now": f"09:{minute}", "user": user} for minute in range(10, 16) for user in ("Ann", "Bo")]
     (clock / "values.jsonl").write_text("".join([json.dumps(row) + "\n" for row in rows]))

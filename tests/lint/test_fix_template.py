@@ -135,7 +135,8 @@ def test_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str) -> No
     subprocess.run(["git", "apply"], input=found.stdout, check=True)
     assert Path(name).read_bytes() == wanted.encode()
     # Nothing is left to do then.
-    assert run(Path(name), wanted).stdout.startswith(b"Nothing to gain")
+    nothing = run(Path(name), wanted)
+    assert (nothing.stdout, nothing.stderr.startswith(b"Nothing to gain")) == (b"", True)
 
 
 @pytest.mark.parametrize("case", KEPT)
@@ -177,7 +178,8 @@ def test_nothing_is_offered_that_values_show_to_gain_nothing(tmp_path: Path) -> 
     values.write_text('{"now": "noon", "question": "a"}\n{"now": "noon", "question": "b"}\n')
     text = f"Time: {{{{ now }}}}\n{RULES}{{{{ question }}}}\n"
     found = run(tmp_path / "p.j2", text, "--values", str(values))
-    assert found.stdout.startswith(b"Nothing to gain: replayed with 2 rows of values, ")
+    assert found.stderr.startswith(b"Nothing to gain: replayed with 2 rows of values, ")
+    assert found.stdout == b""
 
 
 def test_templates_and_logs_are_told_apart(tmp_path: Path) -> None:
