@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 import jinja2
 from jinja2 import nodes
 
+from prefixlab.dialects.jinja_changes import changes_in, result_of
 from prefixlab.dialects.jinja_constants import MOST_ITEMS, constant
 from prefixlab.dialects.jinja_evaluation import DEEPEST, Evaluation, Trail
 from prefixlab.dialects.jinja_expressions import dotted, expression_of
@@ -36,9 +37,6 @@ from prefixlab.template_files import BadTemplate
 
 MOST_PARTS = 50_000
 """Parts that a template may become; includes in loops can make any number."""
-
-_CHANGES = frozenset({"append", "extend", "insert", "add", "update", "setdefault"})
-"""Methods that put more into a container."""
 
 MOST_WAYS = 16
 """Files that one include may name."""
@@ -176,19 +174,30 @@ class JinjaReading:
         inner.hand_on(outer)
         return parts
 
-    def _do(self, node: nodes.Node, file: JinjaFile, scope: Scope) -> None:
-        """What puts more into a list or a mapping that the template has made."""
-        if not isinstance(node, nodes.Call) or not isinstance(node.node, nodes.Getattr):
-            return
-        name = dotted(node.node.node)
-        known = scope.value(name) if name and node.node.attr in _CHANGES else None
-        if known is None:
-            return
-        at = Place(file.path, node.lineno, 1)
-        added = [self._evaluation.inner(one, at, file, scope) for one in (*node.args, *node.kwargs)]
-        if node.node.attr != "append":
-            known = known._replace(items=None, constant=UNKNOWN)
-        scope.change(name, appended(known, added))
+    def _do(self, node: nodes.Node, file: JinjaFile, scope: Scope, sure: bool = True) -> nodes.Node:
+        """What an expression puts into lists and mappings that the template has made; gives what is left to read."""
+        followed = False
+        for call, certain in list(changes_in(node, sure)):
+            method = call.node
+            assert isinstance(method, nodes.Getattr)
+            name = dotted(method.node)
+            known = scope.value(name) if name else None
+            if known is None:
+                continue
+            followed = True
+            at = Place(file.path, call.lineno, 1)
+            added = [self._evaluation.inner(one, at, file, scope) for one in call.args]
+            named = {pair.key: self._evaluation.inner(pair.value, at, file, scope) for pair in call.kwargs}
+            if method.attr == "update":
+                for one in call.args:
+                    named |= self._evaluation.attributes(one, at, file, scope) if isinstance(one, nodes.Dict) else {}
+            if method.attr != "append" or not certain:
+                known = known._replace(items=None, constant=UNKNOWN)
+            changed = appended(known, [*added, *named.values()])
+            if method.attr == "update":
+                changed = changed._replace(attributes={**known.attributes, **named})
+            scope.change(name, changed)
+        return result_of(node) if followed else node
 
     def _on_open_way(self, body: Iterable[nodes.Node], file: JinjaFile, scope: Scope) -> list[Part]:
         """Statements that values decide on."""
@@ -202,7 +211,7 @@ class JinjaReading:
                 parts.append(Text(one.data, file.of_text(one)))
             else:
                 at, source = file.of_output(one)
-                parts += self._evaluation.value(one, source, at, file, scope).parts
+                parts += self._evaluation.value(self._do(one, file, scope), source, at, file, scope).parts
         return parts
 
     def _if(self, node: nodes.If, file: JinjaFile, scope: Scope) -> list[Part]:
@@ -212,6 +221,8 @@ class JinjaReading:
         arms.append((None, node.else_))
         open_arms: list[tuple[nodes.Node | None, Sequence[nodes.Node]]] = []
         for test, body in arms:
+            if test is not None:
+                test = self._do(test, file, scope, sure=not open_arms)
             known = UNKNOWN if test is None else constant(self._environment, test, scope)
             if known is not UNKNOWN and not known:
                 continue
@@ -264,6 +275,7 @@ class JinjaReading:
 
     def _assign(self, node: nodes.Assign, file: JinjaFile, scope: Scope) -> None:
         at = file.of_statement(node)
+        given = self._do(node.node, file, scope)
         if isinstance(node.target, nodes.Tuple):
             for name in target_names(node.target):
                 expression = expression_of(node.node, file.value_text(node), lookup_in(scope))
@@ -275,7 +287,7 @@ class JinjaReading:
                 scope.names[f"{name}.{pair.key}"] = self._evaluation.inner(pair.value, at, file, scope)
             scope.names[name] = Value((), Expression(name))
             return
-        scope.names[name] = self._evaluation.value(node.node, file.value_text(node), at, file, scope)
+        scope.names[name] = self._evaluation.value(given, file.value_text(node), at, file, scope)
 
     def _include(self, node: nodes.Include, file: JinjaFile, scope: Scope) -> list[Part]:
         at = file.of_statement(node)

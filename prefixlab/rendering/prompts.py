@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import deepcopy
 from datetime import datetime
-from functools import partial
+from functools import partial, wraps
 from traceback import walk_tb
 from typing import Any
 
 import jinja2
 from jinja2.ext import do, i18n
+from jinja2.sandbox import SandboxedEnvironment, modifies_known_mutable
 from jinja2.utils import missing
 
 from prefixlab.errors import MissingValue, PrefixlabError
+from prefixlab.rendering import limits
 from prefixlab.rendering.limits import TooMuch
 from prefixlab.rendering.sandbox import ChatEnvironment
 from prefixlab.template_files import BadTemplate
@@ -37,6 +40,8 @@ class PromptEnvironment(ChatEnvironment):
         self._is_chat_template = is_chat_template
         self._values: Mapping[str, Any] = {}
         self._paths: set[str] = set()
+        self._changes_values = False
+        """Whether a template asked for a method that changes a list or a mapping."""
 
     def _load(self, name: str) -> tuple[str, str | None, None] | None:
         found = self._source(name, None)
@@ -55,7 +60,47 @@ class PromptEnvironment(ChatEnvironment):
         also where a macro is imported without the values, for functions are everywhere."""
         if isinstance(__obj, _Absent):
             __obj = __self._values.get(_sought(__obj), __obj)
-        return super().call(__context, __obj, *args, **kwargs) if callable(__obj) else __obj
+        if not callable(__obj):
+            return __obj
+        owner: Any = getattr(__obj, "__self__", None)
+        if type(owner) in (list, dict):
+            name = __obj.__name__
+            if name in ("extend", "update"):
+                # Ahead of the call: what goes lazily through a list would never end while that list grows.
+                args = tuple([__self._listed(one) for one in args])
+            if name in ("append", "extend"):
+                __self.allowance.spend(limits.CALL + limits.ITEM + sum(map(limits.extent, args)))
+                return __obj(*args)
+            if name in ("remove", "sort", "index", "count"):
+                __self.allowance.spend(__self.allowance.read(owner) * len(owner).bit_length())
+        return super().call(__context, __obj, *args, **kwargs)
+
+    def _listed(self, values: Any) -> Any:
+        return values if type(values) in (str, list, tuple, dict) else list(self._paid_through(values))
+
+    def _paid_through(self, values: Iterable[Any]) -> Iterator[Any]:
+        """What comes lazily, each item paid for as it comes: the list that it is of may have grown since."""
+        for value in values:
+            self.allowance.spend(limits.ITEM)
+            yield value
+
+    def _paid(self, name: str, filter: Callable[..., Any]) -> Callable[..., Any]:
+        paid = super()._paid(name, filter)
+
+        @wraps(paid)
+        def lazily_paid(*arguments: Any, **options: Any) -> Any:
+            made = paid(*arguments, **options)
+            return self._paid_through(made) if isinstance(made, Iterator) else made
+
+        return lazily_paid
+
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+        """As plain Jinja2 has it, a template may change lists and mappings; those of the values are copies then."""
+        if self._is_chat_template or type(obj) not in (list, dict) or not modifies_known_mutable(obj, attr):
+            return super().is_safe_attribute(obj, attr, value)
+        if not self._changes_values:
+            raise _Changes
+        return SandboxedEnvironment.is_safe_attribute(self, obj, attr, value)
 
     def render(self, path: str, values: Mapping[str, Any]) -> str:
         """The text of a template with values.
@@ -65,10 +110,13 @@ class PromptEnvironment(ChatEnvironment):
             MissingValue: the values lack what it reads.
             PrefixlabError: it fails with these values.
         """
-        self.allowance.renew(values)
-        self._values = values
         try:
-            return str(self.get_template(path).render(values))
+            try:
+                return self._rendered(path, values)
+            except _Changes:
+                # Nothing has been changed yet: again, with copies, as each rendering from now on.
+                self._changes_values = True
+                return self._rendered(path, values)
         except TooMuch as error:
             kind = "chat template" if self._is_chat_template else "template"
             raise self._bad(error, f"the {kind} {error}", path) from None
@@ -92,6 +140,15 @@ class PromptEnvironment(ChatEnvironment):
                 f"cannot be rendered with these values: {error}", "Correct the template or the values", path=path
             ) from None
 
+    def _rendered(self, path: str, values: Mapping[str, Any]) -> str:
+        self.allowance.renew(values)
+        if self._changes_values:
+            values = deepcopy(values)
+            for template in (self.cache or {}).values():
+                template._module = None  # what another imports has lists as well
+        self._values = values
+        return str(self.get_template(path).render(values))
+
     def _bad(self, error: BaseException, what: str, path: str) -> BadTemplate:
         """The template's own fault, at the line of a template that it happened in."""
         line = None
@@ -100,6 +157,10 @@ class PromptEnvironment(ChatEnvironment):
             if frame.f_code.co_filename in self._paths:
                 path, line = frame.f_code.co_filename, number
         return BadTemplate(what, "Correct the template", path=path, line=line)
+
+
+class _Changes(Exception):
+    """A template is about to change a list or a mapping."""
 
 
 class _Lacking(jinja2.UndefinedError):

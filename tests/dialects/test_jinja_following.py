@@ -24,6 +24,11 @@ def holes(text: str) -> Iterator[tuple[str, int]]:
     ("text", "source"),
     [
         ("{% set l = [] %}{% do l.append(now()) %}{{ l[0] }}", "now()"),
+        ("{% set l = [] %}{% set _ = l.append(now()) %}{{ l[0] }}", "now()"),
+        ("{% set l = [] %}{% set _ = l.insert(0, now()) %}{{ l | first }}", "now()"),
+        ("{% set d = {} %}{% set _ = d.update(t=now()) %}{{ d['t'] }}", "now()"),
+        ("{% set l = ['a'] %}{% if l.append(now()) %}{% endif %}{{ l | join }}", "now()"),
+        ("{% set l = ['a'] %}{{ l.append(now()) or '' }}{{ l | join }}", "now()"),
         ("{% set l = ['a'] %}{% if true %}{% do l.append(now()) %}{% endif %}{{ l | join }}", "now()"),
         ("{% set l = [] %}{% for i in [1] %}{% do l.append(now()) %}{% endfor %}{{ l | last }}", "now()"),
         ("{% macro h() %}At {{ varargs[0] }}{% endmacro %}{{ h(now()) }}", "now()"),

@@ -114,3 +114,30 @@ def test_a_template_that_no_values_make_right_is_refused(text: str, said: str, t
         linted(tmp_path, {"a.j2": RULES + text}, [{"now": "10:00"}])
     assert said in str(raised.value)
     assert "chat template" not in str(raised.value)
+
+
+def test_a_template_changes_lists_of_its_own_and_copies_of_the_values(tmp_path: Path) -> None:
+    (tmp_path / "kept.j2").write_text("{% set kept = [] %}")
+    text = (
+        "{% import 'kept.j2' as k %}{% set p = ['a'] %}{% set _ = p.append('b') %}{% do k.kept.append(1) %}"
+        "{% do tags.insert(0, 'z') %}{% do made.update(at='x') %}{% do p.extend(p | map('upper')) %}"
+        "{{ p | join }} {{ tags | join }} {{ made.at }} {{ k.kept }}"
+    )
+    row = {"tags": ["a"], "made": {"at": "noon"}}
+    render = dialect.renderer(TemplateFile(str(tmp_path / "prompt.j2"), text))
+    assert [render(row)[0][1] for _ in range(2)] == ["abAB za x [1]"] * 2
+    assert row == {"tags": ["a"], "made": {"at": "noon"}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{% set p = [1] %}{% for x in p %}{% do p.append(x) %}{% endfor %}",
+        "{% set p = [1] %}{% for x in range(99) %}{% do p.extend(p) %}{% endfor %}",
+        "{% set p = [1] %}{% do p.append(p) %}{{ p }}",
+        "{% do tags.append(tags) %}{{ tags }}",
+    ],
+)
+def test_lists_that_grow_are_bounded(text: str, tmp_path: Path) -> None:
+    with pytest.raises(BadTemplate, match="too many steps"):
+        rendered(tmp_path, text)
