@@ -10,6 +10,7 @@ import base64
 import hashlib
 import os
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -119,23 +120,10 @@ class OpenAIEncodings:
         if encoding is None:
             return None
         if encoding.vocabulary in PUBLISHED_SHA256:
-            ranks = read_ranks(encoding.vocabulary)
-            source, sha256 = "packaged", PUBLISHED_SHA256[encoding.vocabulary]
-        else:
-            ranks = _published_ranks(wanted, encoding.vocabulary, offline)
-            source, sha256 = (
-                PUBLISHED_FILES[encoding.vocabulary][0].rsplit("/", 1)[1],
-                PUBLISHED_FILES[encoding.vocabulary][1],
-            )
-        return ByteLevelTokenizer(
-            wanted,
-            ranks,
-            encoding.pattern,
-            encoding.special_tokens,
-            source=source,
-            sha256=sha256,
-            specials_in_content=encoding.specials_in_content,
-        )
+            return _packaged(wanted)
+        ranks = _published_ranks(wanted, encoding.vocabulary, offline)
+        path, sha256 = PUBLISHED_FILES[encoding.vocabulary]
+        return _tokenizer(wanted, ranks, path.rsplit("/", 1)[1], sha256)
 
     def known(self) -> Iterable[Mapping[str, str]]:
         for name, encoding in ENCODINGS.items():
@@ -144,6 +132,26 @@ class OpenAIEncodings:
             else:
                 cached = _cached_file(encoding.vocabulary) is not None
                 yield {"name": name, "source": "openaipublic", "offline": "cached" if cached else "no"}
+
+
+# A vocabulary never changes: a notebook that asks again and again does not build it anew.
+@lru_cache(maxsize=2)
+def _packaged(name: str) -> ByteLevelTokenizer:
+    vocabulary = ENCODINGS[name].vocabulary
+    return _tokenizer(name, read_ranks(vocabulary), "packaged", PUBLISHED_SHA256[vocabulary])
+
+
+def _tokenizer(name: str, ranks: dict[bytes, int], source: str, sha256: str) -> ByteLevelTokenizer:
+    encoding = ENCODINGS[name]
+    return ByteLevelTokenizer(
+        name,
+        ranks,
+        encoding.pattern,
+        encoding.special_tokens,
+        source=source,
+        sha256=sha256,
+        specials_in_content=encoding.specials_in_content,
+    )
 
 
 def _cache_path(vocabulary: str) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from prefixlab.tokenizers.byte_level import ByteLevelTokenizer
 from prefixlab.tokenizers.patterns import QWEN
@@ -34,6 +35,8 @@ PUBLISHED_TOKENIZER_JSON = "aeb13307a71acd8fe81861d94ad54ab689df773318809eed3cbe
 PUBLISHED_TOKENIZER_JSON_BYTES = 11_422_654
 
 
+# A vocabulary never changes: a notebook that asks again and again does not build it anew.
+@lru_cache(maxsize=2)
 def load_packaged(generation: str, *, name: str, source: str, sha256: str) -> ByteLevelTokenizer:
     """The tokenizer of a generation of Qwen."""
     ranks = read_ranks("qwen3")
