@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import orjson
-
 from prefixlab.errors import PrefixlabError
 from prefixlab.lint_findings import TemplateFigures
+from prefixlab.saved_documents import saved_document
 
 _SCHEMA = "prefixlab.lint/1"
 
@@ -26,15 +23,7 @@ class EarlierLint:
             PrefixlabError: it cannot be read, or is none.
         """
         todo = "Save one with lint --format json"
-        try:
-            with open(path, "rb") as file:
-                document: Any = orjson.loads(file.read())
-        except OSError as error:
-            raise PrefixlabError(f"cannot be read: {error.strerror or error}", todo, path=path) from None
-        except orjson.JSONDecodeError as error:
-            raise PrefixlabError(f"not JSON: {error}", todo, path=path) from None
-        if not isinstance(document, dict) or document.get("schema") != _SCHEMA:
-            raise PrefixlabError(f"no run of lint: its schema is not {_SCHEMA}", todo, path=path)
+        document = saved_document(path, _SCHEMA, "run of lint", todo)
         try:
             rows = {
                 (str(row["path"]), str(row["name"])): (int(row["stable_tokens"]), int(row["stranded_tokens"]))

@@ -19,6 +19,7 @@ import orjson
 from prefixlab.destination import Destination
 from prefixlab.errors import PrefixlabError
 from prefixlab.lint_findings import LintFinding
+from prefixlab.saved_documents import saved_document
 
 SCHEMA = "prefixlab.lint-baseline/1"
 _TODO = "Write it again with --write-baseline"
@@ -47,15 +48,7 @@ class Baseline:
         Raises:
             PrefixlabError: it cannot be read, or is none.
         """
-        try:
-            with open(path, "rb") as file:
-                document: Any = orjson.loads(file.read())
-        except OSError as error:
-            raise PrefixlabError(f"cannot be read: {error.strerror or error}", _TODO, path=path) from None
-        except orjson.JSONDecodeError as error:
-            raise PrefixlabError(f"not JSON: {error}", _TODO, path=path) from None
-        if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-            raise PrefixlabError(f"no baseline: its schema is not {SCHEMA}", _TODO, path=path)
+        document = saved_document(path, SCHEMA, "baseline", _TODO)
         known: Counter[_Known] = Counter()
         rows: Any = document.get("findings")
         for each in rows if isinstance(rows, list) else [{}]:

@@ -27,6 +27,16 @@ def check(template: Measured) -> Iterator[LintFinding]:
     yield finding("PL301", "below-minimum", template, first, message, FIX, severity_of(first.judged.volatility))
 
 
+_RULES = (
+    """\
+You are the assistant of a small bookshop. Answer in two
+sentences, quote the order number, and never promise a refund date.
+If you are unsure, ask one question.
+"""
+    * 14
+)
+
+
 RULE = Rule(
     "PL301",
     "below-minimum",
@@ -34,99 +44,11 @@ RULE = Rule(
     check,
     bad=Example(
         "prompt.j2",
-        """\
-Answer {{ user_name }} kindly.
-You are the assistant of a small bookshop. Answer in two
-sentences, quote the order number, and never promise a refund date.
-If you are unsure, ask one question.
-You are the assistant of a small bookshop. Answer in two
-sentences, quote the order number, and never promise a refund date.
-If you are unsure, ask one question.
-You are the assistant of a small bookshop. Answer in two
-sentences, quote the order number, and never promise a refund date.
-If you are unsure, ask one question.
-You are the assistant of a small bookshop. Answer in two
-sentences, quote the order number, and never promise a refund date.
-If you are unsure, ask one question.
-You are the assistant of a small bookshop. Answer in two
-sentences, quote the order number, and never promise a refund date.
-If you are unsure, ask one question.
-You are the assistant of a small bookshop. Answer in two
-sentences, quote the order number, and never promise a refund date.
-If you are unsure, ask one question.
-You are the assistant of a small bookshop. Answer in two
-sentences, quote the order number, and never promise a refund date.
-If you are unsure, ask one question.
-You are the assistant of a small bookshop. Answer in two
-sentences, quote the order number, and never promise a refund date.
-If you are unsure, ask one question.
-You are the assistant of a small bookshop. Answer in two
-sentences, quote the order number, and never promise a refund date.
-If you are unsure, ask one question.
-You are the assistant of a small bookshop. Answer in two
-sentences, quote the order number, and never promise a refund date.
-If you are unsure, ask one question.
-You are the assistant of a small bookshop. Answer in two
-sentences, quote the order number, and never promise a refund date.
-If you are unsure, ask one question.
-You are the assistant of a small bookshop. Answer in two
-sentences, quote the order number, and never promise a refund date.
-If you are unsure, ask one question.
-You are the assistant of a small bookshop. Answer in two
-sentences, quote the order number, and never promise a refund date.
-If you are unsure, ask one question.
-You are the assistant of a small bookshop. Answer in two
-sentences, quote the order number, and never promise a refund date.
-If you are unsure, ask one question.
-""",
+        "Answer {{ user_name }} kindly.\n" + _RULES,
     ),
     good=Example(
         "prompt.j2",
-        """\
-You are the assistant of a small bookshop. Answer in two
-sentences, quote the order number, and never promise a refund date.
-If you are unsure, ask one question.
-You are the assistant of a small bookshop. Answer in two
-sentences, quote the order number, and never promise a refund date.
-If you are unsure, ask one question.
-You are the assistant of a small bookshop. Answer in two
-sentences, quote the order number, and never promise a refund date.
-If you are unsure, ask one question.
-You are the assistant of a small bookshop. Answer in two
-sentences, quote the order number, and never promise a refund date.
-If you are unsure, ask one question.
-You are the assistant of a small bookshop. Answer in two
-sentences, quote the order number, and never promise a refund date.
-If you are unsure, ask one question.
-You are the assistant of a small bookshop. Answer in two
-sentences, quote the order number, and never promise a refund date.
-If you are unsure, ask one question.
-You are the assistant of a small bookshop. Answer in two
-sentences, quote the order number, and never promise a refund date.
-If you are unsure, ask one question.
-You are the assistant of a small bookshop. Answer in two
-sentences, quote the order number, and never promise a refund date.
-If you are unsure, ask one question.
-You are the assistant of a small bookshop. Answer in two
-sentences, quote the order number, and never promise a refund date.
-If you are unsure, ask one question.
-You are the assistant of a small bookshop. Answer in two
-sentences, quote the order number, and never promise a refund date.
-If you are unsure, ask one question.
-You are the assistant of a small bookshop. Answer in two
-sentences, quote the order number, and never promise a refund date.
-If you are unsure, ask one question.
-You are the assistant of a small bookshop. Answer in two
-sentences, quote the order number, and never promise a refund date.
-If you are unsure, ask one question.
-You are the assistant of a small bookshop. Answer in two
-sentences, quote the order number, and never promise a refund date.
-If you are unsure, ask one question.
-You are the assistant of a small bookshop. Answer in two
-sentences, quote the order number, and never promise a refund date.
-If you are unsure, ask one question.
-Answer {{ user_name }} kindly.
-""",
+        _RULES + "Answer {{ user_name }} kindly.\n",
     ),
     asked="--engine anthropic",
     is_of_template=True,
