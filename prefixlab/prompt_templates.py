@@ -55,6 +55,8 @@ class Expression(NamedTuple):
     """Where it is known to be one text."""
     once: tuple[str, ...] = ()
     """Of the names and calls those that are read once, when the program starts."""
+    is_presence: bool = False
+    """Of a condition: whether it asks no more than whether a value is there."""
 
 
 class Text(NamedTuple):

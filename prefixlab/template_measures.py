@@ -114,6 +114,10 @@ class _Item(NamedTuple):
     loops: tuple[Loop, ...]
 
 
+_THERE = ("clock", "date", "id")
+"""Sorts of calls that always give something."""
+
+
 class Judge:
     """Judges expressions by what the project declares and values show."""
 
@@ -126,7 +130,10 @@ class Judge:
     def __call__(self, part: Hole | Choice | Loop) -> Judged:
         known = self._known.get(id(part))
         if known is None:
-            known = self._known[id(part)] = (part, judged(expression_of(part), self._declared, self._distinct))
+            found = judged(expression_of(part), self._declared, self._distinct)
+            if isinstance(part, Choice) and part.condition.is_presence and found.by == "call" and found.sort in _THERE:
+                found = found._replace(volatility=Volatility.CONSTANT, sort="setting")
+            known = self._known[id(part)] = (part, found)
         return known[1]
 
 

@@ -233,7 +233,10 @@ class JinjaReading:
             return self._statements(open_arms[0][1], file, scope)
         tests = [test for test, _ in open_arms if test is not None]
         condition = expression_of(nodes.List(tests), "", lookup_in(scope))
-        condition = condition._replace(source=file.statement_text(node) or condition.source)
+        condition = condition._replace(
+            source=file.statement_text(node) or condition.source,
+            is_presence=len(tests) == 1 and isinstance(tests[0], nodes.Name | nodes.Call),
+        )
         before = scope.all_names()
         rendered, changed = [], []
         for _, body in open_arms:

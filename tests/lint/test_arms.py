@@ -55,6 +55,18 @@ def test_what_is_sound_in_an_arm(tmp_path: Path, text: str) -> None:
     assert found(tmp_path, text) == []
 
 
+def test_a_clock_that_is_there_at_any_rate_decides_nothing(tmp_path: Path) -> None:
+    assert found(tmp_path, f"{{% set u = now() %}}{{% if u %}}Desk.{{% endif %}}\n{RULES}") == []
+    macro = "{% macro head(title, ts=none) %}{{ title }}{% if ts %} at {{ ts }}{% endif %}{% endmacro %}"
+    assert [one[0] for one in found(tmp_path, f'{macro}{{{{ head("Desk", ts=now()) }}}}\n{RULES}')] == ["PL102"]
+    # What it is compared with, or what else is asked, does decide.
+    for condition in ("now().hour < 12", "user_name", "u and user_name"):
+        text = f"{{% set u = now() %}}{{% if {condition} %}}Desk.{{% else %}}Shop.{{% endif %}}\n{RULES}"
+        assert [one[0] for one in found(tmp_path, text)] == ["PL401"], condition
+    text = f"{{% set u = now() %}}{{% if user_name %}}Desk.{{% elif u %}}Shop.{{% endif %}}\n{RULES}"
+    assert [one[0] for one in found(tmp_path, text)] == ["PL401"]
+
+
 def test_tokens_seen_from_a_place_are_the_naive_sums() -> None:
     """Random arms in one another, in loops and beside one another, their parts apart as in messages."""
     draw = random.Random(5)
