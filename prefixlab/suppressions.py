@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from prefixlab.errors import PrefixlabError
+from prefixlab.file_lines import FileLines
 from prefixlab.lint_findings import LintFinding
 from prefixlab.prompt_templates import Place, Volatility
 from prefixlab.registry import known_rules
@@ -87,31 +88,29 @@ def said_in(file: TemplateFile) -> FileComments:
     volatility: dict[str, Volatility] = {}
     notes: list[str] = []
     known = [rule.code for rule in known_rules().values()]
+    lines = FileLines(file.path, file.text)
     for comment in comments_of(file):
         for found in _COMMENT.finditer(comment.text):
             if found["pairs"] is not None:
-                volatility |= dict(_declared(found["pairs"], file, comment.at + found.start("pairs")))
+                volatility |= dict(_declared(found["pairs"], lines, comment.at + found.start("pairs")))
                 continue
             codes = re.findall(r"\w+", (found["codes"] or "").upper())
             none = [code for code in codes if not any(one.startswith(code) for one in known)]
             if none or not codes:
                 what = f"there is no rule {none[0]}" if none else "no rule is named"
-                line = _place(file, comment.at + found.start()).line
+                line = lines.place(comment.at + found.start()).line
                 notes.append(f"{file.path}:{line}: {what}; a comment accepts those that it names: ignore[PL102] why.")
             if codes := [code for code in codes if code not in none]:
                 accepted.append(_Accepted(tuple(codes), None if found["what"] == "ignore-file" else comment.lines))
     return FileComments(tuple(accepted), volatility, tuple(notes))
 
 
-def _declared(pairs: str, file: TemplateFile, at: int) -> Iterator[tuple[str, Volatility]]:
+def _declared(pairs: str, lines: FileLines, at: int) -> Iterator[tuple[str, Volatility]]:
     for pair in _PAIR.finditer(pairs):
         name, word = pair.groups()
         if word.upper() not in Volatility.__members__:
             scale = ", ".join([one.name.lower() for one in Volatility])
-            place = _place(file, at + pair.start())
-            raise BadTemplate.at(place, f"volatility {name}={word} cannot be", f"Give one of: {scale}")
+            raise BadTemplate.at(
+                lines.place(at + pair.start()), f"volatility {name}={word} cannot be", f"Give one of: {scale}"
+            )
         yield name, Volatility[word.upper()]
-
-
-def _place(file: TemplateFile, at: int) -> Place:
-    return Place(file.path, file.text.count("\n", 0, at) + 1, at - file.text.rfind("\n", 0, at))

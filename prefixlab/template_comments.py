@@ -10,10 +10,10 @@ from __future__ import annotations
 import io
 import re
 import tokenize
-from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from prefixlab.file_lines import FileLines
 from prefixlab.template_files import TemplateFile
 
 _MARKED = re.compile(
@@ -46,11 +46,11 @@ def comments_of(file: TemplateFile) -> list[Comment]:
     """All comments of a file, front to back."""
     text = file.text
     marked, strings = _spans(file)
-    line_of = _Lines(text)
-    long = [(line_of(one.start), line_of(max(one.end - 1, one.start))) for one in strings]
+    place = FileLines(file.path, text).place
+    long = [(place(one.start).line, place(max(one.end - 1, one.start)).line) for one in strings]
     found = []
     for span in sorted(marked):
-        first, last = line_of(span.start), line_of(max(span.end - 1, span.start))
+        first, last = place(span.start).line, place(max(span.end - 1, span.start)).line
         ahead = text[text.rfind("\n", 0, span.start) + 1 : span.start]
         behind = text[span.end :].partition("\n")[0]
         about = {last + 1} if not (ahead.strip() or behind.strip()) else {first, last}
@@ -59,16 +59,6 @@ def comments_of(file: TemplateFile) -> list[Comment]:
                 about |= set(range(start, end + 1))
         found.append(Comment(text[span.start : span.end], span.start, frozenset(about)))
     return found
-
-
-class _Lines:
-    """The line of an offset, counted from 1."""
-
-    def __init__(self, text: str) -> None:
-        self.starts = [0, *[found.end() for found in re.finditer("\n", text)]]
-
-    def __call__(self, at: int) -> int:
-        return bisect_right(self.starts, at)
 
 
 def _spans(file: TemplateFile) -> tuple[list[_Span], list[_Span]]:
@@ -95,7 +85,7 @@ def _spans(file: TemplateFile) -> tuple[list[_Span], list[_Span]]:
 
 
 def _of_python(text: str) -> tuple[list[_Span], list[_Span]]:
-    starts = _Lines(text).starts
+    starts = FileLines("", text).starts
 
     def span(start: tuple[int, int], end: tuple[int, int]) -> _Span:
         return _Span(starts[start[0] - 1] + start[1], starts[end[0] - 1] + end[1])

@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Sequence
 
+from prefixlab.file_lines import FileLines
 from prefixlab.prompt_templates import Choice, Expression, Hole, Loop, Part, Place, Text
 from prefixlab.template_files import TemplateFile
-
-
-class FileLines:
-    """A file's text, and where its lines start."""
-
-    def __init__(self, path: str, text: str) -> None:
-        self.path = path
-        self.text = text
-        self._starts = [0, *[at + 1 for at, character in enumerate(text) if character == "\n"]]
-
-    def place(self, offset: int) -> Place:
-        """The place of a character."""
-        line = bisect_right(self._starts, offset)
-        return Place(self.path, line, offset - self._starts[line - 1] + 1)
 
 
 class SourceText:
